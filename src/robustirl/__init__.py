@@ -1,0 +1,8 @@
+"""Inverse reinforcement learning when the expert's world and the learner's move differently."""
+
+from robustirl import envs as envs
+from robustirl import irl as irl
+from robustirl import mdp as mdp
+from robustirl import planning as planning
+from robustirl import rewards as rewards
+from robustirl.precision import enable_x64 as enable_x64

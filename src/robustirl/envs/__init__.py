@@ -1,0 +1,9 @@
+"""The paper's worlds as data, and a registry of them."""
+
+from robustirl.envs.environment import Environment as Environment
+from robustirl.envs.gridworld import GridWorld as GridWorld
+from robustirl.envs.registry import make as make
+from robustirl.envs.registry import names as names
+from robustirl.envs.registry import register as register
+from robustirl.envs.registry import unregister as unregister
+from robustirl.envs.three_state import ThreeState as ThreeState

@@ -1,0 +1,54 @@
+"""What every finite environment offers: a true reward, and its world at any level of noise."""
+
+import abc
+import dataclasses
+
+import numpy as np
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Environment(abc.ABC):
+    """A family of worlds that share states, actions and true reward, and differ in how noisily they move.
+
+    The learner's world is `mdp(ε_L)` and the expert's `mdp(ε_E)`: the paper's mismatch (Section 5).
+    """
+
+    name: str
+
+    @property
+    @abc.abstractmethod
+    def reward(self) -> np.ndarray:
+        """The true reward R(s), `[S]`, known to the expert alone."""
+
+    @property
+    def features(self) -> np.ndarray | None:
+        """Reward features φ(s), `[S, d]`; none stands for one-hot features."""
+        return None
+
+    @property
+    @abc.abstractmethod
+    def noise_models(self) -> tuple[str, ...]:
+        """The noise models this environment knows, its default first."""
+
+    @abc.abstractmethod
+    def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        """The world at noise ε, in which policies are planned and demonstrations are made."""
+
+    def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        """The world in which returns are measured: `mdp` itself, except where a noise model says otherwise."""
+        return self.mdp(noise, noise_model)
+
+    def choose_noise_model(self, noise: float, noise_model: str | None) -> str:
+        """The noise model to use, after checking the request."""
+        if not 0 <= noise <= 1:
+            raise InvalidInputError(f"the noise is {noise!r}, but a probability between 0 and 1 is needed.")
+        if noise_model is None:
+            return self.noise_models[0]
+        if noise_model not in self.noise_models:
+            raise InvalidInputError(
+                f"{self.name} has no noise model {noise_model!r}; choose one of {', '.join(self.noise_models)}."
+            )
+        return noise_model

@@ -1,0 +1,118 @@
+"""Gridworlds: any array of rewards, and the paper's four layouts as data.
+
+Cells are numbered row by row. The moves are up, right, down, left; a move off the grid is not available to
+anyone. A goal is absorbing.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from robustirl.envs.environment import Environment
+from robustirl.envs.noise import NOISE_MODELS, PUBLISHED, noisy_kernel, published_evaluation_kernel
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+from robustirl.mdp.checks import as_floats, require_finite
+
+MOVES = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GridWorld(Environment):
+    """A grid whose cells carry rewards.
+
+    Args:
+        name: What to call it.
+        rewards: `[rows, columns]`, the reward of being in each cell.
+        goals: The absorbing cells, as (row, column).
+        discount: γ.
+        initial: P₀ over cells, `[rows, columns]`; uniform when left out.
+
+    Example:
+        >>> corridor = GridWorld("corridor", rewards=[[0.0, -1.0, -1.0]])
+        >>> corridor.mdp(noise=0.1).num_states, corridor.reward.tolist()
+        (3, [0.0, -1.0, -1.0])
+    """
+
+    rewards: np.ndarray
+    goals: tuple[tuple[int, int], ...] = ((0, 0),)
+    discount: float = 0.99
+    initial: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        rewards = as_floats("the grid of rewards", self.rewards)
+        if rewards.ndim != 2 or rewards.size < 2:
+            raise InvalidInputError(f"the grid of rewards has shape {rewards.shape}, but two axes and two cells are needed.")
+        require_finite("the flattened grid of rewards", rewards.ravel())
+        object.__setattr__(self, "rewards", rewards)
+        for row, column in self.goals:
+            if not (0 <= row < rewards.shape[0] and 0 <= column < rewards.shape[1]):
+                raise InvalidInputError(f"the goal {(row, column)} lies outside the grid of shape {rewards.shape}.")
+        if self.initial is not None:
+            initial = as_floats("the start distribution", self.initial)
+            if initial.shape != rewards.shape:
+                raise InvalidInputError(
+                    f"the start distribution has shape {initial.shape}, but that of the grid, {rewards.shape}, is needed."
+                )
+            object.__setattr__(self, "initial", initial)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.rewards.shape  # pyright: ignore[reportReturnType]
+
+    @property
+    def reward(self) -> np.ndarray:
+        return self.rewards.ravel()
+
+    @property
+    def noise_models(self) -> tuple[str, ...]:
+        return NOISE_MODELS
+
+    def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        model = self.choose_noise_model(noise, noise_model)
+        moves, available, absorbing = self._geometry()
+        return self._world(noisy_kernel(moves, available, absorbing, noise, model), available)
+
+    def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        model = self.choose_noise_model(noise, noise_model)
+        if model != PUBLISHED:
+            return self.mdp(noise, model)
+        moves, available, absorbing = self._geometry()
+        return self._world(published_evaluation_kernel(moves, available, absorbing, noise), available)
+
+    def _world(self, kernel, available: np.ndarray) -> MDP:
+        initial = None if self.initial is None else self.initial.ravel()
+        return MDP(kernel, discount=self.discount, initial=initial, mask=available)
+
+    def _geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where moves lead `[S, A]`, which are available `[S, A]`, and which cells are absorbing `[S]`."""
+        rows, columns = self.shape
+        cells = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1).reshape(-1, 1, 2)
+        targets = cells + np.array(list(MOVES.values()))
+        available = ((targets >= 0) & (targets < (rows, columns))).all(-1)
+        here = np.arange(rows * columns)[:, None]
+        moves = np.where(available, targets[..., 0] * columns + targets[..., 1], here)
+        absorbing = np.zeros(rows * columns, dtype=bool)
+        absorbing[[row * columns + column for row, column in self.goals]] = True
+        return moves, available, absorbing
+
+
+def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]], danger: float = -100.0) -> np.ndarray:
+    """A square grid at -1 a cell, `danger` in the given regions of rows and columns, and 0 in the goal cell (0, 0)."""
+    rewards = np.full((size, size), -1.0)
+    for rows, columns in regions:
+        rewards[rows, columns] = danger
+    rewards[0, 0] = 0.0
+    return rewards
+
+
+INNER = slice(1, -1)
+
+# The paper's layouts, as its figures show them: which cells are dangerous. The goal is the corner (0, 0).
+PAPER_LAYOUTS = {
+    "gridworld-1": danger_grid(10, (INNER, INNER)),
+    "gridworld-2": danger_grid(10, (slice(4, 6), INNER), (INNER, slice(4, 6))),
+    "gridworld-3": danger_grid(10, ([0, 2, -3, -1], slice(2, -2))),
+    "gridworld-4": danger_grid(6, ([0, 2], INNER)),
+}

@@ -1,0 +1,20 @@
+"""The few exception types of the library.
+
+Every message is one sentence that names the culprit, its value, and what to do about it.
+"""
+
+
+class RobustIRLError(Exception):
+    """The base of every error this library raises on purpose."""
+
+
+class InvalidInputError(RobustIRLError, ValueError):
+    """Data, a parameter or a request that cannot be accepted."""
+
+
+class ConvergenceError(RobustIRLError, RuntimeError):
+    """A solver ended before it reached the accuracy that was asked of it."""
+
+
+class PrecisionWarning(UserWarning):
+    """Arrays are in single precision, so tolerances are looser than in double precision."""

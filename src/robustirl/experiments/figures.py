@@ -1,0 +1,157 @@
+"""Figures as the paper has them: a reward map, then one panel per learner noise.
+
+The one module that imports matplotlib. It reads records and draws; nothing is computed here.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
+
+from robustirl.envs import Environment, GridWorld
+from robustirl.experiments.published import PublishedReturn
+from robustirl.experiments.specs import Record
+
+STYLE = {
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "robustirl",  # The same figure gives the same file.
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+}
+STANDARD = "#000000"
+OPTIMAL = "#777777"
+LEARNER = "#999999"
+# Okabe and Ito's palette, distinct under every common form of colour blindness, in the order of decreasing α.
+ROBUST = ("#E69F00", "#D55E00", "#CC79A7", "#0072B2", "#009E73", "#56B4E9")
+MARKERS = "sD^vPX"
+
+PublishedReturns = Mapping[tuple[str, float, float, float], PublishedReturn]
+
+
+def figure_returns(
+    environment: Environment,
+    records: Sequence[Record],
+    published: PublishedReturns | None = None,
+    note: str = "",
+) -> Figure:
+    """Return over expert noise: one panel per learner noise, one line per α, and the reward map where there is one.
+
+    Args:
+        environment: The environment the records are of.
+        records: The runs to draw.
+        published: The paper's own returns, drawn as faint open circles.
+        note: A line under the title, naming the kernel.
+    """
+    noises = sorted({record.spec.learner_noise for record in records})
+    alphas = sorted({record.spec.alpha for record in records}, reverse=True)
+    has_map = isinstance(environment, GridWorld)
+    with matplotlib.rc_context(STYLE):
+        panels = len(noises) + has_map
+        figure = Figure(figsize=(3.1 * panels, 3.55), layout="constrained")
+        ratios = [0.92] * has_map + [1.0] * len(noises)
+        axes = list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios)[0])
+        if isinstance(environment, GridWorld):
+            draw_reward_map(axes.pop(0), environment)
+        for axis, noise in zip(axes, noises, strict=True):
+            panel = [record for record in records if record.spec.learner_noise == noise]
+            _draw_panel(axis, panel, alphas, published)
+            axis.sharey(axes[0])
+        axes[0].set_ylabel("return in the learner's world")
+        for axis in axes[1:]:
+            axis.tick_params(labelleft=False)
+        figure.suptitle(f"{environment.name}   ({note})" if note else environment.name, fontsize=11)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, columnspacing=1.4)
+    return figure
+
+
+def _draw_panel(
+    axis: Axes, records: Sequence[Record], alphas: Sequence[float], published: PublishedReturns | None
+) -> None:
+    learner = records[0].spec.learner_noise
+    axis.axvline(learner, color=LEARNER, linestyle=":", linewidth=1.4, label=r"learner's noise $\epsilon_L$")
+    axis.axhline(records[0].optimal_return, color=OPTIMAL, linestyle="--", linewidth=1.2, label="optimal")
+    for alpha, colour, marker, label in zip(alphas, *_styles(alphas), strict=True):
+        curve = sorted((r.spec.expert_noise, r.total_return) for r in records if r.spec.alpha == alpha)
+        noises, returns = zip(*curve, strict=True)
+        axis.plot(noises, returns, color=colour, marker=marker, markersize=4, linewidth=1.6, label=label)
+        known = [
+            (noise, published[key].mean)
+            for noise in noises
+            if published and (key := (records[0].spec.environment, learner, noise, alpha)) in published
+        ]
+        if known:
+            first = alpha == alphas[0]
+            axis.plot(
+                *zip(*known, strict=True),
+                linestyle="none",
+                marker="o",
+                markersize=9,
+                markerfacecolor="none",
+                markeredgecolor=colour,
+                markeredgewidth=1.0,
+                alpha=0.45,
+                label="published" if first else None,
+            )
+    axis.set_title(rf"$\epsilon_L = {learner:g}$")
+    axis.set_xlabel(r"expert's noise $\epsilon_E$")
+    axis.set_xticks(sorted({record.spec.expert_noise for record in records}))
+
+
+def _styles(alphas: Sequence[float]) -> tuple[list[str], list[str], list[str]]:
+    """Colour, marker and label of each α: standard in black, robust ones in the palette's order."""
+    robust = [alpha for alpha in alphas if alpha < 1]
+    rank = {alpha: robust.index(alpha) % len(ROBUST) for alpha in robust}
+    colours = [STANDARD if alpha == 1 else ROBUST[rank[alpha]] for alpha in alphas]
+    markers = ["o" if alpha == 1 else MARKERS[rank[alpha]] for alpha in alphas]
+    labels = [rf"$\alpha = 1$ (standard)" if alpha == 1 else rf"$\alpha = {alpha:g}$" for alpha in alphas]  # noqa: F541
+    return colours, markers, labels
+
+
+def draw_reward_map(axis: Axes, environment: GridWorld) -> None:
+    """The true reward of every cell, the goals marked."""
+    rewards = environment.rewards
+    # Rewards differ by orders of magnitude (-1 against -100): a power norm keeps the mild ones apart.
+    image = axis.imshow(rewards, cmap="cividis", norm=PowerNorm(3, vmin=rewards.min(), vmax=max(rewards.max(), 0)))
+    for row, column in environment.goals:
+        axis.text(column, row, "G", ha="center", va="center", fontsize=8, fontweight="bold", color="#111111")
+    axis.set_title("true reward")
+    axis.grid(False)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    bar = axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.8, pad=0.04)
+    bar.set_ticks(_spread_ticks(np.unique(rewards)))
+    bar.ax.minorticks_off()
+    bar.ax.tick_params(labelsize=7, length=2)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+
+
+def _spread_ticks(values: np.ndarray) -> list[float]:
+    """The reward values themselves, where few, for the colour bar."""
+    return [float(v) for v in values] if len(values) <= 3 else [float(values[0]), float(values[-1])]
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure as PNG and SVG beside each other: `path` without its suffix names both."""
+    for suffix in ("png", "svg"):
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(buffer, format=suffix, metadata={"Date": None} if suffix == "svg" else {"Software": None})
+        temporary = path.with_name(f".{path.name}.{suffix}")
+        temporary.write_bytes(buffer.getvalue())
+        temporary.replace(path.with_name(f"{path.name}.{suffix}"))

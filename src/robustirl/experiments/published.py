@@ -1,0 +1,44 @@
+"""The paper's own numbers, shipped with the package."""
+
+import dataclasses
+import functools
+import importlib.resources
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishedReturn:
+    """Mean and standard deviation over 1000 repetitions of one trajectory per start state."""
+
+    mean: float
+    deviation: float
+
+
+@functools.cache
+def published_returns() -> dict[tuple[str, float, float, float], PublishedReturn]:
+    """The published returns by (environment, learner noise, expert noise, α).
+
+    Example:
+        >>> published_returns()["gridworld-1", 0.0, 0.1, 0.9].mean
+        -135.089
+    """
+    return {
+        (name, learner, expert, float(alpha)): value
+        for name, learner, expert, alpha, value in _entries()
+        if alpha != "optimal"
+    }
+
+
+@functools.cache
+def published_optimal_returns() -> dict[tuple[str, float], PublishedReturn]:
+    """The published returns of the policy that knows the true reward, by (environment, learner noise)."""
+    return {(name, learner): value for name, learner, _, alpha, value in _entries() if alpha == "optimal"}
+
+
+def _entries():
+    source = importlib.resources.files("robustirl.experiments") / "data" / "published_figures.json"
+    for name, panels in json.loads(source.read_text(encoding="utf-8"))["figures"].items():
+        for learner, panel in panels.items():
+            for alpha, curve in panel["return"].items():
+                for expert, mean, deviation in zip(panel["expert_noise"], curve["mean"], curve["sd"], strict=True):
+                    yield name, float(learner), float(expert), alpha, PublishedReturn(mean, deviation)

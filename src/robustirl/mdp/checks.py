@@ -1,0 +1,72 @@
+"""Checks made where data enters, each with one sentence that names the first culprit."""
+
+import jax
+import numpy as np
+
+from robustirl.errors import InvalidInputError
+from robustirl.precision import sum_tolerance
+
+
+def concrete(*arrays: object) -> bool:
+    """Whether the arrays hold numbers: inside `jit` or `vmap` they do not, and were checked outside."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arrays))
+
+
+def place(index: tuple[np.intp, ...] | tuple[int, ...]) -> str:
+    """The indices of an entry in words: `state 3`, or `state 3, action 1`."""
+    return ", ".join(f"{name} {int(i)}" for name, i in zip(("state", "action", "successor"), index, strict=False))
+
+
+def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -> None:
+    """Refuse an array whose shape is not `shape`; `axes` names the axes in the message."""
+    if (found := np.shape(array)) != shape:  # pyright: ignore[reportArgumentType]
+        raise InvalidInputError(
+            f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
+        )
+
+
+def require_probabilities(name: str, array: np.ndarray) -> None:
+    """Refuse NaN, infinite and negative entries."""
+    for fault, bad in (("not finite", ~np.isfinite(array)), ("negative", array < 0)):
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise InvalidInputError(
+                f"{name} is {fault} at {place(index)}: {float(array[index])!r};"
+                " probabilities must be finite numbers of at least 0."
+            )
+
+
+def require_distributions(name: str, array: np.ndarray) -> None:
+    """Refuse arrays whose last axis is not a probability distribution."""
+    require_probabilities(name, array)
+    sums = array.sum(-1)
+    bad = np.abs(sums - 1) > sum_tolerance(array.dtype)
+    if np.any(bad):
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = f" at {place(index)}" if index else ""
+        raise InvalidInputError(
+            f"{name}{where} sums to {float(sums[index])!r} instead of 1; divide it by its sum if it holds weights."
+        )
+
+
+def require_finite(name: str, array: np.ndarray) -> None:
+    """Refuse NaN and infinite entries."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"{name} is not finite at {place(index)}: {float(array[index])!r}; every entry must be a finite number."
+        )
+
+
+def as_floats(name: str, array: object) -> np.ndarray:
+    """`array` as a NumPy float array, or a sentence about why it cannot be one."""
+    try:
+        out = np.asarray(array)
+        if out.dtype.kind == "f":
+            return out
+        if out.dtype.kind in "biu":
+            return out.astype(np.float64)
+        raise TypeError(f"it holds {out.dtype}")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({error}).") from None

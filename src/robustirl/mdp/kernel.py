@@ -1,0 +1,157 @@
+"""Transition kernels T(s'|s,a) behind one small interface.
+
+An algorithm needs three things of a kernel: the expected next value of every state-action pair, where a
+measure over pairs goes in one step, and the Markov chain a policy makes of it. How the numbers are stored
+is the kernel's own business: nothing outside this package indexes an `[S, A, S]` array.
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.precision import as_float, sum_tolerance
+
+
+class AbstractKernel(eqx.Module):
+    """How a world moves: T(s'|s,a) for every state s and action a.
+
+    A row T(·|s,a) is a distribution over successors, or all zeros where the world has no such action.
+    """
+
+    leaky: eqx.AbstractVar[bool]
+    """Whether rows may sum to less than one; only the paper's published experiments need that."""
+
+    @property
+    @abc.abstractmethod
+    def num_states(self) -> int:
+        """|S|."""
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int:
+        """|A|."""
+
+    @abc.abstractmethod
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        """The expected next value, Σ_s' T(s'|s,a) V(s')."""
+
+    @abc.abstractmethod
+    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
+        """Where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
+
+    @abc.abstractmethod
+    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
+        """The chain of a policy, P_π(s,s') = Σ_a π(a|s) T(s'|s,a)."""
+
+    @abc.abstractmethod
+    def row_sums(self) -> Float[Array, "S A"]:
+        """Σ_s' T(s'|s,a): one, or zero where there is no such action."""
+
+    @abc.abstractmethod
+    def row_distances(self, other: "AbstractKernel") -> Float[Array, "S A"]:
+        """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
+
+    @abc.abstractmethod
+    def sample(
+        self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray
+    ) -> Int[Array, "*n"]:
+        """A successor of each (state, action), drawn from this very kernel."""
+
+
+class DenseKernel(AbstractKernel):
+    """A kernel stored as one array `[S, A, S]`.
+
+    Args:
+        probabilities: T(s'|s,a) at `[s, a, s']`. A row of zeros says that the action does not exist there.
+        leaky: Accept rows that sum to less than one. Only the paper's own published experiments need this
+            (see `robustirl.envs.noise`); everywhere else such a row is an error.
+
+    Example:
+        >>> kernel = DenseKernel([[[0.9, 0.1]], [[0.0, 1.0]]])
+        >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
+        [[1.2], [3.0]]
+    """
+
+    probabilities: Float[Array, "S A S"]
+    leaky: bool = eqx.field(static=True)
+
+    def __init__(self, probabilities: object, *, leaky: bool = False):
+        if checks.concrete(probabilities):
+            array = checks.as_floats("the transition kernel", probabilities)
+            _check_kernel(array, leaky)
+            probabilities = array
+        self.probabilities = as_float(probabilities)
+        self.leaky = leaky
+
+    @property
+    def num_states(self) -> int:
+        return self.probabilities.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.probabilities.shape[1]
+
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        return jnp.einsum("sat,t->sa", self.probabilities, value)
+
+    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
+        return jnp.einsum("sa,sat->t", measure, self.probabilities)
+
+    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
+        # A sum over few actions, written out: XLA fuses it into one pass over the array, where the
+        # contraction would become |S| tiny matrix products.
+        return sum(policy[:, a, None] * self.probabilities[:, a] for a in range(self.num_actions))  # pyright: ignore[reportReturnType]
+
+    def row_sums(self) -> Float[Array, "S A"]:
+        return self.probabilities.sum(-1)
+
+    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
+        require_same_size(self, other)
+        if not isinstance(other, DenseKernel):
+            return other.row_distances(self)
+        return jnp.abs(self.probabilities - other.probabilities).sum(-1)
+
+    def sample(
+        self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray
+    ) -> Int[Array, "*n"]:
+        if self.leaky:
+            raise InvalidInputError(
+                "a leaky kernel cannot be sampled, because its rows sum to less than 1;"
+                " sample the evaluation world of the same environment instead."
+            )
+        return jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
+
+
+def require_same_size(first: AbstractKernel, second: AbstractKernel) -> None:
+    """Refuse two kernels over different state or action spaces."""
+    one, two = ((k.num_states, k.num_actions) for k in (first, second))
+    if one != two:
+        raise InvalidInputError(
+            f"the worlds differ in size: {one} against {two} (states, actions);"
+            " only worlds over the same states and actions can be compared."
+        )
+
+
+def _check_kernel(array: np.ndarray, leaky: bool) -> None:
+    shape = array.shape
+    if array.ndim != 3 or shape[0] != shape[2] or 0 in shape:
+        raise InvalidInputError(
+            f"the transition kernel has shape {shape}, but (S, A, S) is needed with at least one state and action;"
+            " entry [s, a, t] is the probability of moving from s to t by a."
+        )
+    checks.require_probabilities("the transition kernel", array)
+    sums = array.sum(-1)
+    tolerance = sum_tolerance(array.dtype)
+    bad = sums > 1 + tolerance if leaky else (np.abs(sums - 1) > tolerance) & (sums != 0)
+    if bad.any():
+        state, action = (int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"the transition row of state {state}, action {action} sums to {float(sums[state, action])!r} instead of 1;"
+            " divide it by its sum, or set it to zeros if the action does not exist there."
+        )

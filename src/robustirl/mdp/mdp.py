@@ -1,0 +1,148 @@
+"""Markov decision processes without a reward, and the two-player game the paper makes of them.
+
+The reward is a separate argument everywhere, because the learner has none (M = M_θ \\ R_θ, Section 2.1).
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.mdp.kernel import AbstractKernel, DenseKernel
+from robustirl.precision import as_float
+
+
+class MDP(eqx.Module):
+    """A world M = (S, A, T, γ, P₀).
+
+    Args:
+        kernel: T, as a kernel or as an array `[S, A, S]`.
+        discount: γ in [0, 1).
+        initial: P₀, a distribution over states; uniform when left out.
+        mask: `[S, A]`, true where an action is available to whoever acts; when left out, every action
+            whose row in the kernel is not all zeros.
+
+    Example:
+        >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.9)
+        >>> world.num_states, world.num_actions, world.initial.tolist()
+        (2, 1, [0.5, 0.5])
+    """
+
+    kernel: AbstractKernel
+    mask: Bool[Array, "S A"]
+    initial: Float[Array, " S"]
+    discount: Float[Array, ""]
+
+    def __init__(
+        self,
+        kernel: object,
+        *,
+        discount: object,
+        initial: object = None,
+        mask: object = None,
+    ):
+        self.kernel = kernel if isinstance(kernel, AbstractKernel) else DenseKernel(kernel)
+        size = (self.kernel.num_states, self.kernel.num_actions)
+        exists = self.kernel.row_sums() > 0
+        self.mask = exists if mask is None else _as_mask(mask, size)
+        start = np.full(size[0], 1 / size[0]) if initial is None else initial
+        checks.require_shape("the initial distribution", start, size[:1], "states")
+        if checks.concrete(start):
+            start = checks.as_floats("the initial distribution", start)
+            checks.require_distributions("the initial distribution", start)
+        self.initial = as_float(start)
+        self.discount = _as_number("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
+        if checks.concrete(self.kernel, self.mask):
+            _check_mask(np.asarray(self.mask), np.asarray(exists))
+
+    @property
+    def num_states(self) -> int:
+        """|S|."""
+        return self.kernel.num_states
+
+    @property
+    def num_actions(self) -> int:
+        """|A|."""
+        return self.kernel.num_actions
+
+
+class MarkovGame(eqx.Module):
+    """The two-player zero-sum game on a world: T^{two,L,α} = α T(·|s,a_pl) + (1-α) T(·|s,a_op) (Section 4.3).
+
+    With probability α the player's action is executed, otherwise the opponent's; α = 1 is the world itself.
+
+    Example:
+        >>> MarkovGame(MDP([[[1.0]]], discount=0.5), alpha=0.75).alpha.item()
+        0.75
+    """
+
+    mdp: MDP
+    alpha: Float[Array, ""]
+
+    def __init__(self, mdp: MDP, alpha: object = 1.0):
+        self.mdp = mdp
+        self.alpha = as_alpha(alpha)
+
+
+def as_alpha(alpha: object) -> Float[Array, ""]:
+    """α as a checked number in (0, 1]: the probability that the player's action is the one executed."""
+    return _as_number("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
+
+
+def as_reward(reward: object, mdp: MDP) -> Float[Array, " S"]:
+    """A checked reward R(s), one finite number per state."""
+    checks.require_shape("the reward", reward, (mdp.num_states,), "states")
+    if checks.concrete(reward):
+        reward = checks.as_floats("the reward", reward)
+        checks.require_finite("the reward", reward)
+    return as_float(reward)
+
+
+def as_occupancy(occupancy: object, mdp: MDP) -> Float[Array, " S"]:
+    """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
+    checks.require_shape("the occupancy", occupancy, (mdp.num_states,), "states")
+    if checks.concrete(occupancy):
+        array = checks.as_floats("the occupancy", occupancy)
+        if mdp.kernel.leaky:
+            checks.require_probabilities("the occupancy", array)
+        else:
+            checks.require_distributions("the occupancy", array)
+        occupancy = array
+    return as_float(occupancy)
+
+
+def _as_number(name: str, value: object, rule: str, holds) -> Float[Array, ""]:
+    checks.require_shape(name, value, (), "a single number")
+    if checks.concrete(value):
+        try:
+            number = float(np.asarray(value))
+        except (TypeError, ValueError):
+            raise InvalidInputError(f"{name} is {value!r}, but a number with {rule} is needed.") from None
+        if not holds(number):
+            raise InvalidInputError(f"{name} is {number!r}, but a number with {rule} is needed.")
+    return as_float(value)
+
+
+def _as_mask(mask: object, size: tuple[int, int]) -> Bool[Array, "S A"]:
+    checks.require_shape("the action mask", mask, size, "states, actions")
+    array = jnp.asarray(mask)
+    if array.dtype != bool:
+        raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; compare it first.")
+    return array
+
+
+def _check_mask(mask: np.ndarray, exists: np.ndarray) -> None:
+    idle = ~mask.any(-1)
+    if idle.any():
+        raise InvalidInputError(
+            f"state {int(np.argmax(idle))} has no available action; give a terminal state one that stays put."
+        )
+    missing = mask & ~exists
+    if missing.any():
+        state, action = (int(i) for i in np.argwhere(missing)[0])
+        raise InvalidInputError(
+            f"the mask allows action {action} in state {state}, but its transition row is all zeros;"
+            " fill the row or mask the action."
+        )

@@ -1,0 +1,73 @@
+"""Policies π(a|s) as arrays `[S, A]`, the mixture of two, and the paper's two distances."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.mdp.mdp import MDP
+from robustirl.precision import as_float
+
+
+def as_policy(policy: object, mdp: MDP) -> Float[Array, "S A"]:
+    """A checked policy of `mdp`: a distribution over the available actions of every state."""
+    checks.require_shape("the policy", policy, mdp.mask.shape, "states, actions")
+    if checks.concrete(policy, mdp.mask):
+        array = checks.as_floats("the policy", policy)
+        checks.require_distributions("the policy", array)
+        outside = (array > 0) & ~np.asarray(mdp.mask)
+        if outside.any():
+            state, action = (int(i) for i in np.argwhere(outside)[0])
+            raise InvalidInputError(
+                f"the policy gives probability {float(array[state, action])!r} to action {action} in state {state},"
+                " where that action is not available; give it 0."
+            )
+        policy = array
+    return as_float(policy)
+
+
+def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
+    """Every available action with the same probability.
+
+    Example:
+        >>> uniform_policy(jnp.array([[True, True], [True, False]])).tolist()
+        [[0.5, 0.5], [1.0, 0.0]]
+    """
+    weights = as_float(mask)
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def mixture(
+    player: Float[Array, "S A"], opponent: Float[Array, "S A"], alpha: Float[Array, ""] | float
+) -> Float[Array, "S A"]:
+    """α π_pl + (1-α) π_op, the policy that an observer of the game sees acting.
+
+    Example:
+        >>> mixture(jnp.array([[1.0, 0.0]]), jnp.array([[0.0, 1.0]]), 0.75).tolist()
+        [[0.75, 0.25]]
+    """
+    return alpha * player + (1 - alpha) * opponent
+
+
+def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:
+    """d_dyn(T, T') = max_{s,a} ‖T(·|s,a) - T'(·|s,a)‖₁ (Section 3.1), over pairs available in either world.
+
+    Example:
+        >>> still, restless = (MDP([[[1 - e, e]], [[0.0, 1.0]]], discount=0.5) for e in (0.0, 0.25))
+        >>> dynamics_distance(still, restless).item()
+        0.5
+    """
+    rows = first.kernel.row_distances(second.kernel)
+    return jnp.max(jnp.where(first.mask | second.mask, rows, 0))
+
+
+def policy_distance(first: Float[Array, "S A"], second: Float[Array, "S A"]) -> Float[Array, ""]:
+    """d_pol(π, π') = max_s ‖π(·|s) - π'(·|s)‖₁ (Section 3.1).
+
+    Example:
+        >>> policy_distance(jnp.array([[1.0, 0.0]]), jnp.array([[0.5, 0.5]])).item()
+        1.0
+    """
+    checks.require_shape("the second policy", second, first.shape, "states, actions, as in the first")
+    return jnp.max(jnp.abs(first - second).sum(-1))

@@ -1,0 +1,18 @@
+"""Known model to value, policy, occupancy: Bellman operators, solvers, evaluation, experts."""
+
+from robustirl.planning.evaluation import discounted_return as discounted_return
+from robustirl.planning.evaluation import policy_value as policy_value
+from robustirl.planning.evaluation import state_action_occupancy as state_action_occupancy
+from robustirl.planning.evaluation import state_occupancy as state_occupancy
+from robustirl.planning.evaluation import total_return as total_return
+from robustirl.planning.experts import expert_policy as expert_policy
+from robustirl.planning.newton import newton as newton
+from robustirl.planning.operators import Temperatures as Temperatures
+from robustirl.planning.operators import hard_backup as hard_backup
+from robustirl.planning.operators import soft_backup as soft_backup
+from robustirl.planning.operators import two_player_backup as two_player_backup
+from robustirl.planning.sampling import sampled_total_return as sampled_total_return
+from robustirl.planning.value_iteration import backward_induction as backward_induction
+from robustirl.planning.value_iteration import value_iteration as value_iteration
+from robustirl.planning.verdict import Solution as Solution
+from robustirl.planning.verdict import Verdict as Verdict

@@ -1,0 +1,71 @@
+"""What a policy achieves in a known world: value, occupancy, returns. Exact unless named otherwise."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, as_policy, as_reward
+from robustirl.planning.linear import factor_policy
+
+
+def policy_value(mdp: MDP, policy: object, reward: object) -> Float[Array, " S"]:
+    """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve.
+
+    Example:
+        >>> policy_value(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).tolist()
+        [6.0]
+    """
+    return factor_policy(mdp, as_policy(policy, mdp)).solve(as_reward(reward, mdp))
+
+
+def state_occupancy(mdp: MDP, policy: object) -> Float[Array, " S"]:
+    """ρ(s) = (1-γ) Σ_t γ^t P(s_t = s), the normalised discounted state occupancy (Section 2.2).
+
+    Example:
+        >>> walk = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
+        >>> state_occupancy(walk, [[1.0], [1.0]]).tolist()
+        [0.5, 0.5]
+    """
+    return (1 - mdp.discount) * factor_policy(mdp, as_policy(policy, mdp)).solve_transpose(mdp.initial)
+
+
+def state_action_occupancy(mdp: MDP, policy: object) -> Float[Array, "S A"]:
+    """ρ(s,a) = ρ(s) π(a|s)."""
+    return state_occupancy(mdp, policy)[:, None] * as_policy(policy, mdp)
+
+
+def discounted_return(mdp: MDP, policy: object, reward: object) -> Float[Array, ""]:
+    """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2)."""
+    return mdp.initial @ policy_value(mdp, policy, reward)
+
+
+@eqx.filter_jit
+def total_return(mdp: MDP, policy: object, reward: object, *, horizon: int = 1000) -> Float[Array, ""]:
+    """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
+
+    This is what the paper's figures show. Some learnt policies never reach the goal, so the cap is part of
+    the definition. Computed by moving the state distribution forward, not by sampling.
+
+    Example:
+        >>> total_return(MDP([[[1.0]]], discount=0.5), [[1.0]], [-1.0], horizon=9).item()
+        -10.0
+    """
+    require_horizon(horizon)
+    reward, policy = as_reward(reward, mdp), as_policy(policy, mdp)
+    chain = mdp.kernel.policy_matrix(policy)
+
+    def step(_: int, state: tuple[Float[Array, " S"], Float[Array, ""]]):
+        distribution, total = state
+        distribution = distribution @ chain
+        return distribution, total + distribution @ reward
+
+    _, total = jax.lax.fori_loop(0, horizon, step, (mdp.initial, mdp.initial @ reward))
+    return total
+
+
+def require_horizon(horizon: int) -> None:
+    """Refuse a negative number of steps."""
+    if horizon < 0:
+        raise InvalidInputError(f"the horizon is {horizon!r} steps, but at least 0 are needed.")

@@ -1,0 +1,39 @@
+"""Experts: policies that know the true reward and act in their own world.
+
+The paper's theory has an optimal expert; its published gridworld runs have a soft-optimal one (this is a
+fact about its data, not its text); a robust expert plays its own game against an opponent of strength 1-α_E.
+"""
+
+from typing import Literal, get_args
+
+from jaxtyping import Array, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.planning.newton import newton
+from robustirl.planning.operators import Temperatures
+
+ExpertKind = Literal["soft", "optimal"]
+
+
+def expert_policy(
+    mdp: MDP, reward: object, *, kind: ExpertKind = "soft", alpha: float = 1.0, tolerance: float | None = None
+) -> Float[Array, "S A"]:
+    """The expert's policy in its world.
+
+    Args:
+        mdp: The expert's world M^E.
+        reward: The true reward R(s).
+        kind: `soft` for the soft-optimal policy, `optimal` for the greedy one with ties shared evenly.
+        alpha: α_E. Below one the expert is robust: it is the player of the game (M^E, α_E).
+        tolerance: Accuracy of the solver; its default otherwise.
+
+    Example:
+        >>> world = MDP([[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]], discount=0.9)
+        >>> expert_policy(world, [-1.0, 0.0], kind="optimal").tolist()
+        [[1.0, 0.0], [0.5, 0.5]]
+    """
+    if kind not in get_args(ExpertKind):
+        raise InvalidInputError(f"the expert is {kind!r}, but one of {', '.join(get_args(ExpertKind))} is needed.")
+    temperatures = Temperatures(player=1.0 if kind == "soft" else 0.0)
+    return newton(MarkovGame(mdp, alpha), reward, temperatures=temperatures, tolerance=tolerance).player

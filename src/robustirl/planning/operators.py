@@ -1,0 +1,118 @@
+r"""Bellman operators as pure functions: hard, soft, and two-player soft.
+
+Write e(s,a) = γ Σ_s' T(s'|s,a) V(s'). The paper's joint Q-function (Algorithm 2) is
+
+    Q(s, a_pl, a_op) = R(s) + α e(s, a_pl) + (1-α) e(s, a_op),
+
+a sum of a term of the player's action and a term of the opponent's. So the minimum over the opponent's
+action does not depend on the player's, and one backup costs O(S·A) rather than O(S·A²):
+
+    V(s) = R(s) + max^τ_{a_pl} α e(s, a_pl) + (1-α) min^β_{a_op} e(s, a_op)
+
+where max^τ q = τ log Σ exp(q/τ) and min^β q = -β log Σ exp(-q/β), and their limits at τ = 0, β = 0 are
+max and min. The paper has τ = 1 for the player and β = 0 for the opponent. The opponent's entropy is
+weighted by its chance of control 1-α, so that α = 1 is the single-player operator whatever β is.
+
+Each operator is a γ-contraction in the maximum norm, and its derivative is γ times the chain of the
+mixture α π_pl + (1-α) π_op of the two policies it returns: the fact that Newton's method lives on.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.precision import tie_tolerance
+
+
+class Temperatures(NamedTuple):
+    """The weights of the two players' entropies: τ and β above. The paper's are 1 and 0."""
+
+    player: float = 1.0
+    opponent: float = 0.0
+
+
+class Backup(NamedTuple):
+    """What one application of a Bellman operator gives.
+
+    Attributes:
+        value: `[S]`, the operator's result.
+        player: `[S, A]`, π_pl, the maximiser.
+        opponent: `[S, A]`, π_op, the minimiser.
+    """
+
+    value: Float[Array, " S"]
+    player: Float[Array, "S A"]
+    opponent: Float[Array, "S A"]
+
+
+def soft_maximum(
+    q: Float[Array, "S A"],
+    mask: Bool[Array, "S A"],
+    temperature: float,
+    tie_margin: Float[Array, ""],
+) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
+    """max^τ over the available actions, and the policy that attains it.
+
+    At temperature 0 the maximisers share the probability evenly, and actions within `tie_margin` of the
+    best count as maximisers: which of two equal actions is a rounding error larger must not matter.
+    """
+    best = jnp.max(q, axis=-1, where=mask, initial=-jnp.inf)
+    if temperature == 0:
+        weights = (mask & (q >= best[:, None] - tie_margin)).astype(q.dtype)
+        return best, weights / weights.sum(-1, keepdims=True)
+    weights = jnp.where(mask, jnp.exp((q - best[:, None]) / temperature), 0)
+    total = weights.sum(-1, keepdims=True)
+    return best + temperature * jnp.log(total[:, 0]), weights / total
+
+
+def two_player_backup(
+    game: MarkovGame,
+    reward: Float[Array, " S"],
+    value: Float[Array, " S"],
+    temperatures: Temperatures = Temperatures(),
+) -> Backup:
+    """The backup of the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
+    require_temperatures(temperatures)
+    mdp, alpha = game.mdp, game.alpha
+    expected = mdp.discount * mdp.kernel.expect(value)
+    scale = jnp.max(jnp.abs(expected), where=mdp.mask, initial=0)
+    margin = tie_tolerance(value, mdp.discount) * scale
+    gain, player = soft_maximum(alpha * expected, mdp.mask, temperatures.player, alpha * margin)
+    loss, opponent = soft_maximum(-expected, mdp.mask, temperatures.opponent, margin)
+    return Backup(reward + gain - (1 - alpha) * loss, player, opponent)
+
+
+def soft_backup(
+    mdp: MDP, reward: Float[Array, " S"], value: Float[Array, " S"], temperature: float = 1.0
+) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
+    """The single player's soft Bellman operator (Appendix B) and its policy.
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
+        >>> value, policy = soft_backup(world, jnp.zeros(1), jnp.zeros(1))
+        >>> round(value.item(), 6), policy.tolist()
+        (0.693147, [[0.5, 0.5]])
+    """
+    require_temperatures(Temperatures(temperature))
+    expected = mdp.discount * mdp.kernel.expect(value)
+    scale = jnp.max(jnp.abs(expected), where=mdp.mask, initial=0)
+    margin = tie_tolerance(value, mdp.discount) * scale
+    gain, policy = soft_maximum(expected, mdp.mask, temperature, margin)
+    return reward + gain, policy
+
+
+def hard_backup(
+    mdp: MDP, reward: Float[Array, " S"], value: Float[Array, " S"]
+) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
+    """The Bellman optimality operator (Appendix B) and its greedy policy, ties shared evenly."""
+    return soft_backup(mdp, reward, value, temperature=0.0)
+
+
+def require_temperatures(temperatures: Temperatures) -> None:
+    """Refuse a temperature that is not a finite number of at least 0."""
+    for name, value in zip(Temperatures._fields, temperatures, strict=True):
+        if not 0 <= value < float("inf"):
+            raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number of at least 0 is needed.")

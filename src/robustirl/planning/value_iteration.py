@@ -1,0 +1,148 @@
+r"""Value iteration for the two-player game (Algorithm 2), and backward induction for a finite horizon.
+
+V_{k+1} = B(V_k). B is a γ-contraction in the maximum norm, so the error of V_k is at most
+‖B(V_k) - V_k‖ / (1-γ): the sweep stops when that guarantees the tolerance, and it reaches any tolerance
+above rounding within log(tolerance (1-γ) / ‖first residual‖) / log γ sweeps, which is its default cap.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MarkovGame, as_reward
+from robustirl.planning.operators import Backup, Temperatures, two_player_backup
+from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.precision import as_float
+
+
+def value_iteration(
+    game: MarkovGame,
+    reward: object,
+    *,
+    temperatures: Temperatures = Temperatures(),
+    initial_value: object = None,
+    tolerance: float | None = None,
+    max_steps: int | None = None,
+    throw: bool = True,
+) -> Solution:
+    """Solve the game by repeated backups.
+
+    Args:
+        game: The world and α.
+        reward: R(s), `[S]`.
+        temperatures: Entropy weights of player and opponent; the paper's by default.
+        initial_value: Where to start, `[S]`; zero by default.
+        tolerance: The guaranteed ‖V - V*‖∞, relative to max(1, ‖V‖∞). By default 1e-10 in float64.
+        max_steps: The largest number of backups; by default as many as the contraction can need.
+        throw: Raise `ConvergenceError` if the tolerance is not reached.
+
+    Example:
+        >>> from robustirl.mdp import MDP
+        >>> game = MarkovGame(MDP([[[1.0]]], discount=0.5))
+        >>> round(value_iteration(game, [1.0]).value.item(), 6)
+        2.0
+    """
+    reward = as_reward(reward, game.mdp)
+    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp)
+    rule = stopping_rule(game, reward, tolerance)
+    solution = _value_iteration(game, reward, start, rule, temperatures, max_steps)
+    return checked(solution, throw=throw, solver="value iteration")
+
+
+@eqx.filter_jit
+def _value_iteration(
+    game: MarkovGame,
+    reward: Float[Array, " S"],
+    start: Float[Array, " S"],
+    rule: StoppingRule,
+    temperatures: Temperatures,
+    max_steps: int | None,
+) -> Solution:
+    first = two_player_backup(game, reward, start, temperatures)
+    cap = most_sweeps(rule, jnp.max(jnp.abs(first.value - start))) if max_steps is None else jnp.asarray(max_steps)
+    value, backup, residual, steps = sweep(game, reward, start, rule, temperatures, cap)
+    converged = rule.satisfied(residual, value)
+    verdict = Verdict(converged, steps, residual, rule.error_bound(residual, value))
+    return Solution(value, backup.player, backup.opponent, game.alpha, verdict)
+
+
+def sweep(
+    game: MarkovGame,
+    reward: Float[Array, " S"],
+    start: Float[Array, " S"],
+    rule: StoppingRule,
+    temperatures: Temperatures,
+    cap: Int[Array, ""],
+) -> tuple[Float[Array, " S"], Backup, Float[Array, ""], Int[Array, ""]]:
+    """Back up from `start` until the rule is satisfied or `cap` backups are spent.
+
+    Returns the last value, its backup, its residual, and the number of backups that led to it.
+    """
+
+    def look(value: Float[Array, " S"]) -> tuple[Backup, Float[Array, ""]]:
+        backup = two_player_backup(game, reward, value, temperatures)
+        return backup, jnp.max(jnp.abs(backup.value - value))
+
+    def unfinished(state) -> jax.Array:
+        value, _, residual, steps = state
+        return (steps < cap) & ~rule.satisfied(residual, value) & jnp.isfinite(residual)
+
+    def step(state):
+        _, backup, _, steps = state
+        return backup.value, *look(backup.value), steps + 1
+
+    return jax.lax.while_loop(unfinished, step, (start, *look(start), jnp.asarray(0)))
+
+
+def most_sweeps(rule: StoppingRule, residual: Float[Array, ""]) -> Int[Array, ""]:
+    """How many sweeps the contraction can need from this first residual, with a tenth to spare."""
+    ratio = jnp.maximum(residual / (rule.tolerance * (1 - rule.discount)), 1)
+    sweeps = jnp.log(ratio) / -jnp.log(jnp.maximum(rule.discount, 1e-3))
+    return jnp.where(jnp.isfinite(sweeps), 1.1 * sweeps + 10, 0).astype(int)
+
+
+class FiniteHorizonSolution(eqx.Module):
+    """Values and policies by stage, first stage first.
+
+    Attributes:
+        value: `[H+1, S]`; the last row is the terminal value.
+        player: `[H, S, A]`.
+        opponent: `[H, S, A]`.
+    """
+
+    value: Float[Array, "H1 S"]
+    player: Float[Array, "H S A"]
+    opponent: Float[Array, "H S A"]
+
+
+def backward_induction(
+    game: MarkovGame,
+    reward: object,
+    horizon: int,
+    *,
+    temperatures: Temperatures = Temperatures(),
+    terminal_value: object = None,
+) -> FiniteHorizonSolution:
+    """Solve the game over `horizon` decisions, exactly, by as many backups from the terminal value.
+
+    Example:
+        >>> from robustirl.mdp import MDP
+        >>> game = MarkovGame(MDP([[[1.0]]], discount=0.5))
+        >>> backward_induction(game, [1.0], horizon=2).value[:, 0].tolist()
+        [1.5, 1.0, 0.0]
+    """
+    if horizon < 1:
+        raise InvalidInputError(f"the horizon is {horizon!r}, but at least 1 decision is needed.")
+    reward = as_reward(reward, game.mdp)
+    last = jnp.zeros_like(reward) if terminal_value is None else as_reward(terminal_value, game.mdp)
+
+    def stage(value: Float[Array, " S"], _: None) -> tuple[Float[Array, " S"], Backup]:
+        backup = two_player_backup(game, reward, value, temperatures)
+        return backup.value, backup
+
+    _, stages = jax.lax.scan(stage, last, length=horizon, reverse=True)
+    return FiniteHorizonSolution(
+        jnp.concatenate([stages.value, as_float(last)[None]]), stages.player, stages.opponent
+    )

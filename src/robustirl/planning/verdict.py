@@ -1,0 +1,108 @@
+"""What every planner returns: the solution, and a verdict on how good it is."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.mdp import MarkovGame, mixture
+from robustirl.mdp.checks import concrete
+from robustirl.precision import as_float, epsilon, smallest_tolerance, solver_tolerance
+
+
+class Verdict(eqx.Module):
+    """How a planner ended.
+
+    Attributes:
+        converged: Whether the error bound is within the tolerance asked for.
+        iterations: Backups of value iteration, or steps of Newton's method.
+        residual: ‖B(V) - V‖∞ of the returned value V, B the Bellman operator.
+        error_bound: A bound on ‖V - V*‖∞: the residual, and the rounding in it, over 1 - γ. It holds
+            because B is a γ-contraction with the fixed point V*.
+    """
+
+    converged: Bool[Array, "*batch"]
+    iterations: Int[Array, "*batch"]
+    residual: Float[Array, "*batch"]
+    error_bound: Float[Array, "*batch"]
+
+
+class Solution(eqx.Module):
+    """The saddle point of a game: value, both players' policies, and the verdict on them.
+
+    Attributes:
+        value: `[S]`, V.
+        player: `[S, A]`, π_pl.
+        opponent: `[S, A]`, π_op.
+        alpha: α of the game that was solved.
+        verdict: How the solver ended.
+    """
+
+    value: Float[Array, "*batch S"]
+    player: Float[Array, "*batch S A"]
+    opponent: Float[Array, "*batch S A"]
+    alpha: Float[Array, "*batch"]
+    verdict: Verdict
+
+    @property
+    def mixture(self) -> Float[Array, "*batch S A"]:
+        """α π_pl + (1-α) π_op."""
+        return mixture(self.player, self.opponent, self.alpha[..., None, None])
+
+
+class StoppingRule(eqx.Module):
+    """Stop as soon as ‖V - V*‖∞ <= tolerance · max(1, ‖V‖∞) is certain."""
+
+    tolerance: Float[Array, ""]
+    discount: Float[Array, ""]
+
+    def error_bound(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Float[Array, ""]:
+        """The contraction bound (residual + rounding) / (1-γ)."""
+        rounding = 4 * epsilon(value) * jnp.max(jnp.abs(value))
+        return (residual + rounding) / (1 - self.discount)
+
+    def satisfied(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Bool[Array, ""]:
+        """Whether the value is good enough; false for anything that is not a number."""
+        scale = jnp.maximum(1, jnp.max(jnp.abs(value)))
+        return self.error_bound(residual, value) <= self.tolerance * scale
+
+
+def stopping_rule(game: MarkovGame, reward: Float[Array, " S"], tolerance: float | None) -> StoppingRule:
+    """The rule for a game, with the default tolerance of its precision and discount when none is given."""
+    discount = game.mdp.discount
+    if tolerance is None:
+        return StoppingRule(solver_tolerance(reward, discount), discount)
+    if concrete(discount, tolerance):
+        least = float(smallest_tolerance(reward, discount))
+        if not tolerance >= least:
+            raise InvalidInputError(
+                f"the tolerance {tolerance!r} is out of reach of {reward.dtype} at discount {float(discount)!r};"
+                f" ask for at least {least:.1e}."
+            )
+    return StoppingRule(as_float(tolerance), discount)
+
+
+def checked(solution: Solution, *, throw: bool, solver: str) -> Solution:
+    """`solution` itself, or an error when it is not converged and `throw` is set."""
+    if not throw:
+        return solution
+    verdict = solution.verdict
+    if not concrete(verdict):
+        value = eqx.error_if(solution.value, ~verdict.converged, f"{solver} did not converge; see its verdict.")
+        return eqx.tree_at(lambda s: s.value, solution, value)
+    failed = ~np.asarray(verdict.converged)
+    if failed.any():
+        first = tuple(np.argwhere(failed)[0]) if failed.ndim else ()
+        residual = float(np.asarray(verdict.residual)[first])
+        cause = (
+            "the residual is not a finite number, so the reward or the world holds one that is not"
+            if not np.isfinite(residual)
+            else "raise max_steps or the tolerance"
+        )
+        raise ConvergenceError(
+            f"{solver} stopped after {int(np.asarray(verdict.iterations)[first])} steps with residual {residual:.3e}"
+            f" and error bound {float(np.asarray(verdict.error_bound)[first]):.3e}: {cause},"
+            " or pass throw=False to look at the unfinished solution."
+        )
+    return solution
