@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -31,7 +32,7 @@ from robustirl.precision import enable_x64
 
 NoiseModel = Literal["uniform-state", "uniform-action", "published"]
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 120)
 errors = Console(stderr=True)
 
 
@@ -68,6 +69,8 @@ class Compare:
         "gridworld-4",
     )
     """Which environments to compare."""
+    steps: int = PAPER_STEPS
+    """Parameter updates per run."""
     worst: int = 10
     """How many of the worst cells to list and explain."""
     draws: int = 20
@@ -136,11 +139,18 @@ def run_reproduce(command: Reproduce) -> int:
 
 def run_compare(command: Compare) -> int:
     """The `compare` command."""
-    specs = tuple(spec for name in dict.fromkeys(command.environments) for spec in grid_of_specs(name, PUBLISHED))
+    specs = tuple(
+        spec
+        for name in dict.fromkeys(command.environments)
+        for spec in grid_of_specs(name, PUBLISHED, steps=command.steps)
+    )
     outcome = _with_progress(specs, command.out)
     if not outcome.complete:
         return 130
+    _print_agreement_by_panel(outcome.records)
     _print_agreement(outcome.records)
+    if command.worst <= 0:
+        return 0
     cells = sorted(compare(outcome.records), key=lambda cell: cell.relative_error, reverse=True)[: command.worst]
     with _progress() as progress:
         task = progress.add_task("explaining", total=len(cells))
@@ -199,8 +209,6 @@ def _print_returns(name: str, records: list[Record]) -> None:
 
 
 def _print_agreement(records: list[Record]) -> None:
-    import numpy as np
-
     cells = compare(records)
     if not cells:
         console.print("none of these cells has a published number.")
@@ -214,10 +222,26 @@ def _print_agreement(records: list[Record]) -> None:
     )
 
 
+def _print_agreement_by_panel(records: list[Record]) -> None:
+    table = Table(title="relative error against the published numbers", title_justify="left")
+    for heading in ("environment", "learner's noise", "cells", "median", "mean", "worst"):
+        table.add_column(heading, justify="left" if heading == "environment" else "right")
+    panels: dict[tuple[str, float], list[float]] = {}
+    for cell in compare(records):
+        spec = cell.record.spec
+        panels.setdefault((spec.environment, spec.learner_noise), []).append(cell.relative_error)
+    for (name, noise), found in panels.items():
+        numbers = (f"{statistic(found):.2%}" for statistic in (np.median, np.mean, max))
+        table.add_row(name, f"{noise:g}", str(len(found)), *numbers)
+    console.print(table)
+
+
 def _print_explanations(explanations: list[Explanation], draws: int) -> None:
-    table = Table(title=f"the cells that differ most, and {draws} refits with an estimated start distribution", title_justify="left")
-    for heading in ("environment", "ε_L", "ε_E", "α", "ours", "published", "error", "refits span", "why"):
-        table.add_column(heading, justify="left" if heading in ("environment", "why") else "right", no_wrap=heading != "why")
+    title = f"the cells that differ most, beside {draws} refits with drawn start distributions"
+    table = Table(title=title, title_justify="left")
+    for heading in ("environment", "ε_L", "ε_E", "α", "ours", "published", "error", "drawn starts", "half the steps"):
+        table.add_column(heading, justify="left" if heading == "environment" else "right", no_wrap=True)
+    table.add_column("why", min_width=12)
     for item in explanations:
         spec = item.cell.record.spec
         table.add_row(
@@ -229,6 +253,7 @@ def _print_explanations(explanations: list[Explanation], draws: int) -> None:
             f"{item.cell.published.mean:.1f}",
             f"{item.cell.relative_error:.1%}",
             f"{item.lowest:.1f} … {item.highest:.1f}",
+            f"{item.halfway:.1f}",
             item.reason,
         )
     console.print(table)

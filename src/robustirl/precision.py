@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl.errors import PrecisionWarning
+from robustirl.types import ArrayLike
 
 _warned = False
 
@@ -28,7 +29,7 @@ def enable_x64() -> None:
     jax.config.update("jax_enable_x64", True)
 
 
-def as_float(array: object) -> Float[Array, "..."]:
+def as_float(array: ArrayLike) -> Float[Array, "..."]:
     """`array` in JAX's current default float type, with a single warning when that is float32."""
     global _warned
     out = jnp.asarray(array, dtype=float)

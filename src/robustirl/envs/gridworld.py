@@ -29,7 +29,7 @@ class GridWorld(Environment):
         initial: P₀ over cells, `[rows, columns]`; uniform when left out.
 
     Example:
-        >>> corridor = GridWorld("corridor", rewards=[[0.0, -1.0, -1.0]])
+        >>> corridor = GridWorld("corridor", rewards=np.array([[0.0, -1.0, -1.0]]))
         >>> corridor.mdp(noise=0.1).num_states, corridor.reward.tolist()
         (3, [0.0, -1.0, -1.0])
     """
@@ -42,8 +42,10 @@ class GridWorld(Environment):
     def __post_init__(self) -> None:
         rewards = as_floats("the grid of rewards", self.rewards)
         if rewards.ndim != 2 or rewards.size < 2:
-            raise InvalidInputError(f"the grid of rewards has shape {rewards.shape}, but two axes and two cells are needed.")
-        require_finite("the flattened grid of rewards", rewards.ravel())
+            raise InvalidInputError(
+                f"the grid of rewards has shape {rewards.shape}, but two axes and at least two cells are needed."
+            )
+        require_finite("the grid of rewards", rewards, ("row", "column"))
         object.__setattr__(self, "rewards", rewards)
         for row, column in self.goals:
             if not (0 <= row < rewards.shape[0] and 0 <= column < rewards.shape[1]):
@@ -52,7 +54,7 @@ class GridWorld(Environment):
             initial = as_floats("the start distribution", self.initial)
             if initial.shape != rewards.shape:
                 raise InvalidInputError(
-                    f"the start distribution has shape {initial.shape}, but that of the grid, {rewards.shape}, is needed."
+                    f"the start distribution has shape {initial.shape}, but the grid's, {rewards.shape}, is needed."
                 )
             object.__setattr__(self, "initial", initial)
 
@@ -72,7 +74,7 @@ class GridWorld(Environment):
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
         model = self.choose_noise_model(noise, noise_model)
         moves, available, absorbing = self._geometry()
-        return self._world(noisy_kernel(moves, available, absorbing, noise, model), available)
+        return self._world(noisy_kernel(moves, absorbing, noise, model), available)
 
     def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
         model = self.choose_noise_model(noise, noise_model)
@@ -90,7 +92,7 @@ class GridWorld(Environment):
         rows, columns = self.shape
         cells = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1).reshape(-1, 1, 2)
         targets = cells + np.array(list(MOVES.values()))
-        available = ((targets >= 0) & (targets < (rows, columns))).all(-1)
+        available = np.all((targets >= 0) & (targets < (rows, columns)), axis=-1)
         here = np.arange(rows * columns)[:, None]
         moves = np.where(available, targets[..., 0] * columns + targets[..., 1], here)
         absorbing = np.zeros(rows * columns, dtype=bool)

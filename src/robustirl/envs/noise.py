@@ -24,19 +24,16 @@ UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "p
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
 
 
-def noisy_kernel(
-    moves: np.ndarray, available: np.ndarray, absorbing: np.ndarray, noise: float, model: str
-) -> DenseKernel:
+def noisy_kernel(moves: np.ndarray, absorbing: np.ndarray, noise: float, model: str) -> DenseKernel:
     """The kernel of a deterministic world under noise.
 
     Args:
         moves: `[S, A]`, the state each move leads to, the state itself where a move is blocked.
-        available: `[S, A]`, whether the move may be chosen.
         absorbing: `[S]`, whether the state keeps whatever enters it.
         noise: ε.
         model: One of `NOISE_MODELS`.
     """
-    return _blend(moves, absorbing, noise, _DISTURBANCES[model](moves, available), leaky=model == PUBLISHED)
+    return _blend(moves, absorbing, noise, _DISTURBANCES[model](moves), leaky=model == PUBLISHED)
 
 
 def published_evaluation_kernel(
@@ -55,16 +52,16 @@ def _blend(
     return DenseKernel(kernel, leaky=leaky)
 
 
-def _any_state(moves: np.ndarray, available: np.ndarray) -> np.ndarray:
+def _any_state(moves: np.ndarray) -> np.ndarray:
     states = len(moves)
     return np.full((states, states), 1 / states)
 
 
-def _any_move(moves: np.ndarray, available: np.ndarray) -> np.ndarray:
+def _any_move(moves: np.ndarray) -> np.ndarray:
     return np.eye(len(moves))[moves].mean(1)
 
 
-def _any_outcome_once(moves: np.ndarray, available: np.ndarray) -> np.ndarray:
+def _any_outcome_once(moves: np.ndarray) -> np.ndarray:
     return np.eye(len(moves))[moves].max(1) / moves.shape[1]
 
 
@@ -73,7 +70,7 @@ def _available_move(moves: np.ndarray, available: np.ndarray) -> np.ndarray:
     return np.einsum("sa,sat->st", weights, np.eye(len(moves))[moves])
 
 
-_DISTURBANCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+_DISTURBANCES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     UNIFORM_STATE: _any_state,
     UNIFORM_ACTION: _any_move,
     PUBLISHED: _any_outcome_once,

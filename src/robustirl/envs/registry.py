@@ -14,7 +14,8 @@ def register(name: str, factory: Callable[..., Environment]) -> None:
     """Make an environment known under a name.
 
     Example:
-        >>> register("corridor", lambda: GridWorld("corridor", rewards=[[0.0, -1.0]]))
+        >>> import numpy as np
+        >>> register("corridor", lambda: GridWorld("corridor", rewards=np.array([[0.0, -1.0]])))
         >>> make("corridor").reward.tolist()
         [0.0, -1.0]
         >>> unregister("corridor")

@@ -19,7 +19,8 @@ class ThreeState(Environment):
     """The example as an environment whose noise is ε.
 
     Example:
-        >>> ThreeState().mdp(0.25).kernel.expect(np.array([0.0, 1.0, -1.0]))[0].tolist()
+        >>> import jax.numpy as jnp
+        >>> ThreeState().mdp(0.25).kernel.expect(jnp.array([0.0, 1.0, -1.0]))[0].tolist()
         [0.5, -1.0]
     """
 

@@ -6,18 +6,21 @@ The one module that imports matplotlib. It reads records and draws; nothing is c
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Patch
 
 from robustirl.envs import Environment, GridWorld
 from robustirl.experiments.published import PublishedReturn
 from robustirl.experiments.specs import Record
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "svg.hashsalt": "robustirl",  # The same figure gives the same file.
@@ -37,6 +40,7 @@ LEARNER = "#999999"
 # Okabe and Ito's palette, distinct under every common form of colour blindness, in the order of decreasing α.
 ROBUST = ("#E69F00", "#D55E00", "#CC79A7", "#0072B2", "#009E73", "#56B4E9")
 MARKERS = "sD^vPX"
+MAX_KEY = 4
 
 PublishedReturns = Mapping[tuple[str, float, float, float], PublishedReturn]
 
@@ -60,8 +64,8 @@ def figure_returns(
     has_map = isinstance(environment, GridWorld)
     with matplotlib.rc_context(STYLE):
         panels = len(noises) + has_map
-        figure = Figure(figsize=(3.1 * panels, 3.55), layout="constrained")
-        ratios = [0.92] * has_map + [1.0] * len(noises)
+        figure = Figure(figsize=(3.0 * panels, 3.9), layout=ConstrainedLayoutEngine(h_pad=0.09))
+        ratios = [0.8] * has_map + [1.0] * len(noises)
         axes = list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios)[0])
         if isinstance(environment, GridWorld):
             draw_reward_map(axes.pop(0), environment)
@@ -69,6 +73,7 @@ def figure_returns(
             panel = [record for record in records if record.spec.learner_noise == noise]
             _draw_panel(axis, panel, alphas, published)
             axis.sharey(axes[0])
+            axis.set_box_aspect(1)
         axes[0].set_ylabel("return in the learner's world")
         for axis in axes[1:]:
             axis.tick_params(labelleft=False)
@@ -122,28 +127,28 @@ def _styles(alphas: Sequence[float]) -> tuple[list[str], list[str], list[str]]:
 
 
 def draw_reward_map(axis: Axes, environment: GridWorld) -> None:
-    """The true reward of every cell, the goals marked."""
+    """The true reward of every cell, the goals marked, and a key to its values."""
     rewards = environment.rewards
-    # Rewards differ by orders of magnitude (-1 against -100): a power norm keeps the mild ones apart.
-    image = axis.imshow(rewards, cmap="cividis", norm=PowerNorm(3, vmin=rewards.min(), vmax=max(rewards.max(), 0)))
-    for row, column in environment.goals:
-        axis.text(column, row, "G", ha="center", va="center", fontsize=8, fontweight="bold", color="#111111")
+    values = np.unique(rewards)
     axis.set_title("true reward")
-    axis.grid(False)
     axis.set_xticks([])
     axis.set_yticks([])
-    for spine in axis.spines.values():
-        spine.set_visible(False)
-    bar = axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.8, pad=0.04)
-    bar.set_ticks(_spread_ticks(np.unique(rewards)))
-    bar.ax.minorticks_off()
-    bar.ax.tick_params(labelsize=7, length=2)
-    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-
-
-def _spread_ticks(values: np.ndarray) -> list[float]:
-    """The reward values themselves, where few, for the colour bar."""
-    return [float(v) for v in values] if len(values) <= 3 else [float(values[0]), float(values[-1])]
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+    if len(values) <= MAX_KEY:
+        # Few values: evenly spaced colours and a key, since -1 against -100 would vanish on a common scale.
+        shades = matplotlib.colormaps["cividis"](np.linspace(0.05, 1, len(values)))
+        axis.imshow(np.searchsorted(values, rewards), cmap=ListedColormap(shades))
+        key = [Patch(facecolor=shade, edgecolor="#555555", linewidth=0.5) for shade in shades]
+        labels = [f"{value:g}" for value in values]
+        axis.legend(
+            key, labels, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=MAX_KEY, fontsize=8, handlelength=1
+        )
+    else:
+        image = axis.imshow(rewards, cmap="cividis")
+        axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.8, pad=0.04)
+    for row, column in environment.goals:
+        axis.text(column, row, "G", ha="center", va="center", fontsize=8, fontweight="bold", color="#111111")
 
 
 def save_figure(figure: Figure, path: Path) -> None:

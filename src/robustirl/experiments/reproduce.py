@@ -13,6 +13,7 @@ from robustirl.experiments.results import results_csv, write_atomically
 from robustirl.experiments.runner import Timing, run
 from robustirl.experiments.specs import Record, RunSpec
 from robustirl.mdp.mdp import as_alpha
+from robustirl.planning.experts import require_expert_kind
 
 
 @dataclasses.dataclass
@@ -32,9 +33,7 @@ class Outcome:
     files: list[Path]
 
 
-def reproduce(
-    specs: tuple[RunSpec, ...], out: Path, *, progress: Callable[[int], None] = lambda done: None
-) -> Outcome:
+def reproduce(specs: tuple[RunSpec, ...], out: Path, *, progress: Callable[[int], object] = lambda _: None) -> Outcome:
     """Run the specs and write `results.csv` after every batch, then one figure per environment.
 
     An interrupt (Ctrl-C) ends the run early; what is finished is in `results.csv`.
@@ -64,6 +63,7 @@ def check_specs(specs: tuple[RunSpec, ...]) -> None:
         as_alpha(spec.alpha)
         for noise in (spec.learner_noise, spec.expert_noise):
             environment.choose_noise_model(noise, spec.noise_model)
+        require_expert_kind(spec.expert)
         if spec.steps < 0:
             raise InvalidInputError(f"steps is {spec.steps!r}, but a number of at least 0 is needed.")
 
@@ -75,7 +75,9 @@ def prepare(specs: tuple[RunSpec, ...], out: Path) -> Path:
     if out.exists() and not out.is_dir():
         raise InvalidInputError(f"{out} is a file, but --out must name a folder; choose another name.")
     if table.exists() and (not note.exists() or note.read_text(encoding="utf-8") != request):
-        raise InvalidInputError(f"{out} holds results of another request; choose another --out or remove that folder first.")
+        raise InvalidInputError(
+            f"{out} holds results of another request; choose another --out or remove that folder first."
+        )
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_atomically(note, request)

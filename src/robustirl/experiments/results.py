@@ -53,14 +53,15 @@ def results_csv(records: Sequence[Record]) -> str:
 
 def write_atomically(path: Path, text: str) -> None:
     """Replace the file by one with this text, or leave it as it was: no reader ever sees half of it."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8") as file:
-        temporary = Path(file.name)
-        try:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        except BaseException:
-            temporary.unlink()
-            raise
-    temporary.chmod(0o644)
-    temporary.replace(path)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl import envs
+from robustirl.experiments.specs import Record, RunSpec
 from robustirl.irl import Fit, fit_many
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, state_occupancy, total_return
-from robustirl.experiments.specs import Record, RunSpec
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
 
 
@@ -40,7 +40,7 @@ class Laboratory:
     def expert_occupancy(self, noise: float) -> Float[Array, " S"]:
         """ρ of the expert in its own world."""
         world = self.world(noise)
-        return state_occupancy(world, expert_policy(world, self.reward, kind=self.expert))  # pyright: ignore[reportArgumentType]
+        return state_occupancy(world, expert_policy(world, self.reward, kind=self.expert))
 
     @functools.cache  # noqa: B019
     def optimal_return(self, noise: float) -> float:

@@ -23,7 +23,7 @@ class FitVerdict(eqx.Module):
     """How a fit ended.
 
     Attributes:
-        converged: Whether the occupancy gap came within the tolerance (never, where none was asked for).
+        converged: Whether the occupancy gap came within the tolerance (zero, where none was given).
         planned: Whether every planner call inside the fit converged.
         steps: Parameter updates taken.
         occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, at the end.
@@ -88,4 +88,4 @@ class Fit(eqx.Module):
     @property
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
-        return mixture(self.player, self.opponent, self.alpha[..., None, None])
+        return mixture(self.player, self.opponent, self.alpha)

@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from robustirl.errors import InvalidInputError
 from robustirl.precision import sum_tolerance
@@ -9,17 +10,20 @@ from robustirl.precision import sum_tolerance
 
 def concrete(*arrays: object) -> bool:
     """Whether the arrays hold numbers: inside `jit` or `vmap` they do not, and were checked outside."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arrays))
+    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays))
 
 
-def place(index: tuple[np.intp, ...] | tuple[int, ...]) -> str:
+AXES = ("state", "action", "successor")
+
+
+def place(index: tuple[int, ...], axes: tuple[str, ...] = AXES) -> str:
     """The indices of an entry in words: `state 3`, or `state 3, action 1`."""
-    return ", ".join(f"{name} {int(i)}" for name, i in zip(("state", "action", "successor"), index, strict=False))
+    return ", ".join(f"{name} {i}" for name, i in zip(axes, index, strict=False))
 
 
 def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -> None:
     """Refuse an array whose shape is not `shape`; `axes` names the axes in the message."""
-    if (found := np.shape(array)) != shape:  # pyright: ignore[reportArgumentType]
+    if (found := np.shape(array)) != shape:  # pyright: ignore[reportCallIssue, reportArgumentType]
         raise InvalidInputError(
             f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
         )
@@ -49,13 +53,13 @@ def require_distributions(name: str, array: np.ndarray) -> None:
         )
 
 
-def require_finite(name: str, array: np.ndarray) -> None:
+def require_finite(name: str, array: np.ndarray, axes: tuple[str, ...] = AXES) -> None:
     """Refuse NaN and infinite entries."""
     bad = ~np.isfinite(array)
     if bad.any():
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInputError(
-            f"{name} is not finite at {place(index)}: {float(array[index])!r}; every entry must be a finite number."
+            f"{name} is not finite at {place(index, axes)}: {float(array[index])!r}; replace it by a finite number."
         )
 
 

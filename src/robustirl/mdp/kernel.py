@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.precision import as_float, sum_tolerance
+from robustirl.types import ArrayLike
 
 
 class AbstractKernel(eqx.Module):
@@ -58,9 +59,7 @@ class AbstractKernel(eqx.Module):
         """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
 
     @abc.abstractmethod
-    def sample(
-        self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray
-    ) -> Int[Array, "*n"]:
+    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         """A successor of each (state, action), drawn from this very kernel."""
 
 
@@ -81,7 +80,7 @@ class DenseKernel(AbstractKernel):
     probabilities: Float[Array, "S A S"]
     leaky: bool = eqx.field(static=True)
 
-    def __init__(self, probabilities: object, *, leaky: bool = False):
+    def __init__(self, probabilities: ArrayLike, *, leaky: bool = False):
         if checks.concrete(probabilities):
             array = checks.as_floats("the transition kernel", probabilities)
             _check_kernel(array, leaky)
@@ -101,7 +100,8 @@ class DenseKernel(AbstractKernel):
         return jnp.einsum("sat,t->sa", self.probabilities, value)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        return jnp.einsum("sa,sat->t", measure, self.probabilities)
+        # As one vector-matrix product: XLA's CPU backend is seven times slower on the contraction as written.
+        return measure.reshape(-1) @ self.probabilities.reshape(-1, self.num_states)
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         # A sum over few actions, written out: XLA fuses it into one pass over the array, where the
@@ -117,9 +117,7 @@ class DenseKernel(AbstractKernel):
             return other.row_distances(self)
         return jnp.abs(self.probabilities - other.probabilities).sum(-1)
 
-    def sample(
-        self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray
-    ) -> Int[Array, "*n"]:
+    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         if self.leaky:
             raise InvalidInputError(
                 "a leaky kernel cannot be sampled, because its rows sum to less than 1;"

@@ -1,6 +1,6 @@
-"""Markov decision processes without a reward, and the two-player game the paper makes of them.
+r"""Markov decision processes without a reward, and the two-player game the paper makes of them.
 
-The reward is a separate argument everywhere, because the learner has none (M = M_θ \\ R_θ, Section 2.1).
+The reward is a separate argument everywhere, because the learner has none (M = M_θ \ R_θ, Section 2.1).
 """
 
 import equinox as eqx
@@ -12,6 +12,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
 from robustirl.precision import as_float
+from robustirl.types import ArrayLike
 
 
 class MDP(eqx.Module):
@@ -37,11 +38,11 @@ class MDP(eqx.Module):
 
     def __init__(
         self,
-        kernel: object,
+        kernel: AbstractKernel | ArrayLike,
         *,
-        discount: object,
-        initial: object = None,
-        mask: object = None,
+        discount: ArrayLike,
+        initial: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
     ):
         self.kernel = kernel if isinstance(kernel, AbstractKernel) else DenseKernel(kernel)
         size = (self.kernel.num_states, self.kernel.num_actions)
@@ -81,17 +82,17 @@ class MarkovGame(eqx.Module):
     mdp: MDP
     alpha: Float[Array, ""]
 
-    def __init__(self, mdp: MDP, alpha: object = 1.0):
+    def __init__(self, mdp: MDP, alpha: ArrayLike = 1.0):
         self.mdp = mdp
         self.alpha = as_alpha(alpha)
 
 
-def as_alpha(alpha: object) -> Float[Array, ""]:
+def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:
     """α as a checked number in (0, 1]: the probability that the player's action is the one executed."""
     return _as_number("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
 
 
-def as_reward(reward: object, mdp: MDP) -> Float[Array, " S"]:
+def as_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     """A checked reward R(s), one finite number per state."""
     checks.require_shape("the reward", reward, (mdp.num_states,), "states")
     if checks.concrete(reward):
@@ -100,7 +101,7 @@ def as_reward(reward: object, mdp: MDP) -> Float[Array, " S"]:
     return as_float(reward)
 
 
-def as_occupancy(occupancy: object, mdp: MDP) -> Float[Array, " S"]:
+def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
     checks.require_shape("the occupancy", occupancy, (mdp.num_states,), "states")
     if checks.concrete(occupancy):
@@ -113,7 +114,7 @@ def as_occupancy(occupancy: object, mdp: MDP) -> Float[Array, " S"]:
     return as_float(occupancy)
 
 
-def _as_number(name: str, value: object, rule: str, holds) -> Float[Array, ""]:
+def _as_number(name: str, value: ArrayLike, rule: str, holds) -> Float[Array, ""]:
     checks.require_shape(name, value, (), "a single number")
     if checks.concrete(value):
         try:
@@ -125,11 +126,11 @@ def _as_number(name: str, value: object, rule: str, holds) -> Float[Array, ""]:
     return as_float(value)
 
 
-def _as_mask(mask: object, size: tuple[int, int]) -> Bool[Array, "S A"]:
+def _as_mask(mask: ArrayLike, size: tuple[int, int]) -> Bool[Array, "S A"]:
     checks.require_shape("the action mask", mask, size, "states, actions")
     array = jnp.asarray(mask)
     if array.dtype != bool:
-        raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; compare it first.")
+        raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; use `array > 0`.")
     return array
 
 

@@ -8,9 +8,10 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.mdp import MDP
 from robustirl.precision import as_float
+from robustirl.types import ArrayLike
 
 
-def as_policy(policy: object, mdp: MDP) -> Float[Array, "S A"]:
+def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
     """A checked policy of `mdp`: a distribution over the available actions of every state."""
     checks.require_shape("the policy", policy, mdp.mask.shape, "states, actions")
     if checks.concrete(policy, mdp.mask):
@@ -39,15 +40,16 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
 
 
 def mixture(
-    player: Float[Array, "S A"], opponent: Float[Array, "S A"], alpha: Float[Array, ""] | float
-) -> Float[Array, "S A"]:
+    player: Float[Array, "*batch S A"], opponent: Float[Array, "*batch S A"], alpha: Float[Array, "*batch"] | float
+) -> Float[Array, "*batch S A"]:
     """α π_pl + (1-α) π_op, the policy that an observer of the game sees acting.
 
     Example:
         >>> mixture(jnp.array([[1.0, 0.0]]), jnp.array([[0.0, 1.0]]), 0.75).tolist()
         [[0.75, 0.25]]
     """
-    return alpha * player + (1 - alpha) * opponent
+    weight = jnp.asarray(alpha)[..., None, None]
+    return weight * player + (1 - weight) * opponent
 
 
 def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:

@@ -2,25 +2,25 @@
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_policy, as_reward
-from robustirl.planning.linear import factor_policy
+from robustirl.planning.linear import solve_policy, solve_policy_transpose
+from robustirl.types import ArrayLike
 
 
-def policy_value(mdp: MDP, policy: object, reward: object) -> Float[Array, " S"]:
+def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
     """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve.
 
     Example:
         >>> policy_value(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).tolist()
         [6.0]
     """
-    return factor_policy(mdp, as_policy(policy, mdp)).solve(as_reward(reward, mdp))
+    return solve_policy(mdp, as_policy(policy, mdp), as_reward(reward, mdp))
 
 
-def state_occupancy(mdp: MDP, policy: object) -> Float[Array, " S"]:
+def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
     """ρ(s) = (1-γ) Σ_t γ^t P(s_t = s), the normalised discounted state occupancy (Section 2.2).
 
     Example:
@@ -28,21 +28,21 @@ def state_occupancy(mdp: MDP, policy: object) -> Float[Array, " S"]:
         >>> state_occupancy(walk, [[1.0], [1.0]]).tolist()
         [0.5, 0.5]
     """
-    return (1 - mdp.discount) * factor_policy(mdp, as_policy(policy, mdp)).solve_transpose(mdp.initial)
+    return (1 - mdp.discount) * solve_policy_transpose(mdp, as_policy(policy, mdp), mdp.initial)
 
 
-def state_action_occupancy(mdp: MDP, policy: object) -> Float[Array, "S A"]:
+def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
     """ρ(s,a) = ρ(s) π(a|s)."""
     return state_occupancy(mdp, policy)[:, None] * as_policy(policy, mdp)
 
 
-def discounted_return(mdp: MDP, policy: object, reward: object) -> Float[Array, ""]:
+def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, ""]:
     """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2)."""
     return mdp.initial @ policy_value(mdp, policy, reward)
 
 
 @eqx.filter_jit
-def total_return(mdp: MDP, policy: object, reward: object, *, horizon: int = 1000) -> Float[Array, ""]:
+def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int = 1000) -> Float[Array, ""]:
     """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
 
     This is what the paper's figures show. Some learnt policies never reach the goal, so the cap is part of
@@ -56,7 +56,7 @@ def total_return(mdp: MDP, policy: object, reward: object, *, horizon: int = 100
     reward, policy = as_reward(reward, mdp), as_policy(policy, mdp)
     chain = mdp.kernel.policy_matrix(policy)
 
-    def step(_: int, state: tuple[Float[Array, " S"], Float[Array, ""]]):
+    def step(_: Int[Array, ""], state: tuple[Float[Array, " S"], Float[Array, ""]]):
         distribution, total = state
         distribution = distribution @ chain
         return distribution, total + distribution @ reward

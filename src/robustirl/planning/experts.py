@@ -12,12 +12,13 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning.newton import newton
 from robustirl.planning.operators import Temperatures
+from robustirl.types import ArrayLike
 
 ExpertKind = Literal["soft", "optimal"]
 
 
 def expert_policy(
-    mdp: MDP, reward: object, *, kind: ExpertKind = "soft", alpha: float = 1.0, tolerance: float | None = None
+    mdp: MDP, reward: ArrayLike, *, kind: str = "soft", alpha: float = 1.0, tolerance: float | None = None
 ) -> Float[Array, "S A"]:
     """The expert's policy in its world.
 
@@ -33,7 +34,12 @@ def expert_policy(
         >>> expert_policy(world, [-1.0, 0.0], kind="optimal").tolist()
         [[1.0, 0.0], [0.5, 0.5]]
     """
-    if kind not in get_args(ExpertKind):
-        raise InvalidInputError(f"the expert is {kind!r}, but one of {', '.join(get_args(ExpertKind))} is needed.")
+    require_expert_kind(kind)
     temperatures = Temperatures(player=1.0 if kind == "soft" else 0.0)
     return newton(MarkovGame(mdp, alpha), reward, temperatures=temperatures, tolerance=tolerance).player
+
+
+def require_expert_kind(kind: str) -> None:
+    """Refuse an unknown kind of expert."""
+    if kind not in get_args(ExpertKind):
+        raise InvalidInputError(f"the expert is {kind!r}, but one of {', '.join(get_args(ExpertKind))} is needed.")

@@ -115,4 +115,4 @@ def require_temperatures(temperatures: Temperatures) -> None:
     """Refuse a temperature that is not a finite number of at least 0."""
     for name, value in zip(Temperatures._fields, temperatures, strict=True):
         if not 0 <= value < float("inf"):
-            raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number of at least 0 is needed.")
+            raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number >= 0 is needed.")

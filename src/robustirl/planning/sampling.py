@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_policy, as_reward
 from robustirl.planning.evaluation import require_horizon
+from robustirl.types import ArrayLike
 
 
 class SampledReturn(NamedTuple):
@@ -25,8 +26,8 @@ class SampledReturn(NamedTuple):
 
 def sampled_total_return(
     mdp: MDP,
-    policy: object,
-    reward: object,
+    policy: ArrayLike,
+    reward: ArrayLike,
     *,
     key: PRNGKeyArray,
     repetitions: int = 1000,
@@ -88,7 +89,7 @@ def _successors(
     size = cumulative.shape[0]
     target = uniforms * cumulative[states, -1]  # The last entry is one up to rounding.
 
-    def halve(_: int, bounds: tuple[Int[Array, "n S"], Int[Array, "n S"]]):
+    def halve(_: Int[Array, ""], bounds: tuple[Int[Array, "n S"], Int[Array, "n S"]]):
         low, high = bounds
         middle = (low + high) // 2
         beyond = cumulative[states, middle] > target

@@ -15,14 +15,15 @@ from robustirl.mdp import MarkovGame, as_reward
 from robustirl.planning.operators import Backup, Temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
 from robustirl.precision import as_float
+from robustirl.types import ArrayLike
 
 
 def value_iteration(
     game: MarkovGame,
-    reward: object,
+    reward: ArrayLike,
     *,
     temperatures: Temperatures = Temperatures(),
-    initial_value: object = None,
+    initial_value: ArrayLike | None = None,
     tolerance: float | None = None,
     max_steps: int | None = None,
     throw: bool = True,
@@ -119,11 +120,11 @@ class FiniteHorizonSolution(eqx.Module):
 
 def backward_induction(
     game: MarkovGame,
-    reward: object,
+    reward: ArrayLike,
     horizon: int,
     *,
     temperatures: Temperatures = Temperatures(),
-    terminal_value: object = None,
+    terminal_value: ArrayLike | None = None,
 ) -> FiniteHorizonSolution:
     """Solve the game over `horizon` decisions, exactly, by as many backups from the terminal value.
 
@@ -143,6 +144,4 @@ def backward_induction(
         return backup.value, backup
 
     _, stages = jax.lax.scan(stage, last, length=horizon, reverse=True)
-    return FiniteHorizonSolution(
-        jnp.concatenate([stages.value, as_float(last)[None]]), stages.player, stages.opponent
-    )
+    return FiniteHorizonSolution(jnp.concatenate([stages.value, as_float(last)[None]]), stages.player, stages.opponent)

@@ -48,7 +48,7 @@ class Solution(eqx.Module):
     @property
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
-        return mixture(self.player, self.opponent, self.alpha[..., None, None])
+        return mixture(self.player, self.opponent, self.alpha)
 
 
 class StoppingRule(eqx.Module):

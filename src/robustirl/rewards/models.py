@@ -8,12 +8,12 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.precision import as_float
+from robustirl.types import ArrayLike
 
 
 class AbstractReward(eqx.Module):
@@ -56,14 +56,14 @@ class LinearReward(AbstractReward):
 
     features: Float[Array, "S d"]
 
-    def __init__(self, features: object):
+    def __init__(self, features: ArrayLike):
         if checks.concrete(features):
             features = checks.as_floats("the feature matrix", features)
             if features.ndim != 2 or 0 in features.shape:
                 raise InvalidInputError(
-                    f"the feature matrix has shape {np.shape(features)}, but (S, d) is needed: one row of d features a state."
+                    f"the feature matrix has shape {features.shape}, but (S, d) is needed: d features for every state."
                 )
-            checks.require_finite("the feature matrix", features)
+            checks.require_finite("the feature matrix", features, ("state", "feature"))
         self.features = as_float(features)
 
     def initial_parameters(self) -> Float[Array, " d"]:

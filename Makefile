@@ -1,0 +1,67 @@
+# Every target sets up what it needs; the only thing that must be there is Python 3.11 or newer.
+# PYTHON=... names another interpreter.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+OUT ?= out
+NOISE_MODELS := uniform-state uniform-action published
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce compare test test-all lint format bench clean
+
+help:
+	@echo "make reproduce   run gridworld-1 under the three noise models; figures and tables in $(OUT)/"
+	@echo "make compare     compare gridworld-1 to -4 with the published numbers, cell by cell"
+	@echo "make test        lint and the fast tests"
+	@echo "make test-all    lint and all tests"
+	@echo "make lint        ruff, pyright, import-linter"
+	@echo "make bench       speed, side by side with imitation (which gets an environment of its own)"
+
+reproduce: .venv/run
+	@for model in $(NOISE_MODELS); do \
+		$(BIN)/robustirl reproduce gridworld-1 --noise-model $$model --out $(OUT)/$$model || exit $$?; done
+
+compare: .venv/run
+	$(BIN)/robustirl compare --out $(OUT)/comparison
+
+test: lint
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+test-all: lint
+	$(BIN)/pytest -n $(WORKERS)
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
+
+format: .venv/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/run .venv-imitation/ready
+	$(BIN)/python benchmarks/mce_irl.py --peer-python .venv-imitation/bin/python --out benchmarks/out
+
+clean:
+	rm -rf .venv .venv-imitation $(OUT) benchmarks/out .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/run: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/dev: .venv/run requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	@touch $@
+
+.venv-imitation/ready: benchmarks/peers/imitation-requirements.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv .venv-imitation
+	.venv-imitation/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@

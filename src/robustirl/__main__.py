@@ -1,0 +1,7 @@
+"""`python -m robustirl` is the `robustirl` command."""
+
+import sys
+
+from robustirl.cli import main
+
+sys.exit(main())

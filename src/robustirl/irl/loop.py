@@ -1,0 +1,155 @@
+"""The loop of (robust) maximum causal entropy IRL, as compiled code (Algorithm 1).
+
+Outer steps move the solution little, so each starts from what the last one left: its value, corrected to
+first order for the change of the reward, its occupancy, and its inverse of I - γ P_mix. That one matrix
+serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
+halves a residual.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from robustirl.errors import InvalidInputError
+from robustirl.irl.result import Fit, FitVerdict, History
+from robustirl.mdp import MarkovGame, uniform_policy
+from robustirl.planning.linear import PolicyInverse, invert_policy, refine_occupancy
+from robustirl.planning.newton import newton_steps
+from robustirl.planning.operators import Temperatures
+from robustirl.planning.verdict import Solution, stopping_rule
+from robustirl.rewards import AbstractReward
+
+
+class Neighbour(eqx.Module):
+    """Where the planner starts from: a value and an occupancy close by, and an inverse to correct them with."""
+
+    value: Float[Array, " S"]
+    occupancy: Float[Array, " S"]
+    inverse: PolicyInverse
+
+
+class LoopState(eqx.Module):
+    """Everything known at the parameters of the step just evaluated, and where to go next."""
+
+    step: Int[Array, ""]
+    parameters: PyTree[Float[Array, "..."]]
+    next_parameters: PyTree[Float[Array, "..."]]
+    near: Neighbour
+    optimizer: PyTree
+    solution: Solution
+    planned: Bool[Array, ""]
+    history: History
+    error_bound: Float[Array, ""]
+    finished: Bool[Array, ""]
+
+
+def learn(
+    game: MarkovGame,
+    expert: Float[Array, " S"],
+    model: AbstractReward,
+    optimizer: optax.GradientTransformation,
+    steps: int,
+    tolerance: float | None,
+    temperatures: Temperatures,
+    planner_tolerance: float | None,
+) -> Fit:
+    """The loop, for use inside compiled code; the arguments are those of `robustirl.irl.fit`."""
+    mdp = game.mdp
+    rule = stopping_rule(game, expert, planner_tolerance)
+    threshold = 0.0 if tolerance is None else tolerance
+    extended = optax.with_extra_args_support(optimizer)
+
+    def dual(parameters: PyTree, near: Neighbour):
+        """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
+        reward = model(parameters)
+        fixed = jax.lax.stop_gradient(reward)
+        solution, inverse = newton_steps(game, fixed, near.value, near.inverse, rule, temperatures)
+        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, rule.tolerance)
+        value = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ fixed
+        aux = (solution, Neighbour(solution.value, occupancy, inverse), exact)
+        return value + (occupancy - expert) @ (reward - fixed), aux
+
+    def evaluate(state: LoopState) -> LoopState:
+        """Plan under the next parameters, compare occupancies, and let the optimiser choose where to go from there."""
+        parameters = state.next_parameters
+        (value, (solution, here, exact)), gradient = jax.value_and_grad(dual, has_aux=True)(parameters, state.near)
+        updates, memory = extended.update(
+            gradient,
+            state.optimizer,
+            parameters,
+            value=value,
+            grad=gradient,
+            value_fn=lambda trial: dual(trial, here)[0],
+        )
+        following = optax.apply_updates(parameters, updates)
+        prediction = here.value + here.inverse.apply(model(following) - model(parameters))
+        gap = jnp.abs(here.occupancy - expert).sum()
+        return LoopState(
+            step=state.step + 1,
+            parameters=parameters,
+            next_parameters=following,
+            near=eqx.tree_at(lambda n: n.value, here, prediction),
+            optimizer=memory,
+            solution=solution,
+            planned=solution.verdict.converged & exact,
+            history=History(
+                occupancy_gap=state.history.occupancy_gap.at[state.step].set(gap),
+                dual=state.history.dual.at[state.step].set(value),
+                planner_steps=state.history.planner_steps.at[state.step].set(solution.verdict.iterations),
+            ),
+            error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
+            finished=~(solution.verdict.converged & exact) | (gap <= threshold),
+        )
+
+    def unfinished(state: LoopState) -> Bool[Array, ""]:
+        return (state.step <= steps) & ~state.finished
+
+    start = model.initial_parameters()
+    if (found := jax.eval_shape(model, start).shape) != expert.shape:
+        raise InvalidInputError(
+            f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states;"
+            " build the model for this world."
+        )
+    blank = jnp.zeros_like(expert)
+    state = LoopState(
+        step=jnp.asarray(0),
+        parameters=start,
+        next_parameters=start,
+        near=Neighbour(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
+        optimizer=extended.init(start),
+        solution=blank_solution(game, blank),
+        planned=jnp.asarray(True),
+        history=History(*(jnp.zeros(steps + 1, dtype) for dtype in (expert.dtype, expert.dtype, int))),
+        error_bound=jnp.zeros_like(game.alpha),
+        finished=jnp.asarray(False),
+    )
+    state = jax.lax.while_loop(unfinished, evaluate, state)
+    solution = state.solution
+    gap = jnp.abs(state.near.occupancy - expert).sum()
+    return Fit(
+        player=solution.player,
+        opponent=solution.opponent,
+        reward=model(state.parameters),
+        parameters=state.parameters,
+        value=solution.value,
+        expert_occupancy=expert,
+        occupancy=state.near.occupancy,
+        alpha=game.alpha,
+        history=state.history,
+        verdict=FitVerdict(
+            converged=gap <= threshold,
+            planned=state.planned,
+            steps=state.step - 1,
+            occupancy_gap=gap,
+            error_bound=state.error_bound,
+        ),
+    )
+
+
+def blank_solution(game: MarkovGame, blank: Float[Array, " S"]) -> Solution:
+    """A placeholder of the right shapes, for the loop's first state."""
+    rule = stopping_rule(game, blank, None)
+    shapes = jax.eval_shape(lambda: newton_steps(game, blank, blank, None, rule)[0])
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)

@@ -1,0 +1,14 @@
+"""Types used throughout.
+
+The axes of arrays are named once for the whole library: `S` states, `A` actions, `K` successors of a pair,
+`d` features, `T` steps, and `*batch` for leading axes of stacked problems.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as ArrayLike
+else:
+    # Nested sequences of numbers, or arrays of NumPy or JAX. What is in them is checked where they enter,
+    # with a sentence; a run-time type checker has nothing to add, and NumPy's own alias defeats it.
+    ArrayLike = object

@@ -1,0 +1,3 @@
+import robustirl
+
+robustirl.enable_x64()

@@ -1,0 +1,76 @@
+"""The command line as a user meets it: a process, its output, its exit status."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SMALL = ["--alphas", "1", "0.9", "--learner-noise", "0", "--expert-noise", "0", "0.1", "--steps", "3"]
+
+
+def robustirl(*arguments, cwd):
+    command = [sys.executable, "-m", "robustirl", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def test_reproduce_writes_the_table_and_the_figure(tmp_path):
+    done = robustirl("reproduce", "gridworld-4", *SMALL, "--noise-model", "published", "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {
+        "request.json",
+        "results.csv",
+        "gridworld-4.png",
+        "gridworld-4.svg",
+    }
+    assert "4 runs in" in done.stdout
+    assert "median relative error" in done.stdout
+    assert "4/4" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["reproduce", "gridworld-9"], "there is no environment 'gridworld-9'; choose one of gridworld-1,"),
+        (["reproduce", "--alphas", "0"], "alpha is 0.0, but a number with 0 < alpha <= 1 is needed."),
+        (["reproduce", "--expert-noise", "1.5"], "the noise is 1.5, but a probability between 0 and 1 is needed."),
+        (["reproduce", "three-state"], "three-state has no noise model 'uniform-state'; choose one of slip."),
+        (["reproduce", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
+    ],
+)
+def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    done = robustirl(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("robustirl: ")]
+    assert len(lines) == 1
+    assert sentence in lines[0]
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_an_unknown_option_is_named(tmp_path):
+    done = robustirl("reproduce", "--alfas", "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--alfas" in done.stderr
+
+
+def test_version(tmp_path):
+    assert robustirl("--version", cwd=tmp_path).stdout.startswith("robustirl 0.")
+
+
+def test_ctrl_c_keeps_the_finished_runs(tmp_path):
+    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "2000", "--out", "here"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        table = tmp_path / "here" / "results.csv"
+        limit = time.monotonic() + 120
+        while not table.exists() and time.monotonic() < limit:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "interrupted after" in stderr
+    assert "Traceback" not in stderr
+    assert 1 < len(table.read_text().splitlines()) < 76

@@ -1,0 +1,20 @@
+"""`import robustirl` stays light."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+import jax, jax.numpy, jax.scipy.linalg
+import time
+before = time.perf_counter()
+import robustirl
+print(time.perf_counter() - before)
+print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "torch") if m in sys.modules))
+"""
+
+
+def test_import_adds_no_heavy_library():
+    # The time itself is measured by `make bench`; here only what would make it long is kept out.
+    output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[1] == "[]"
