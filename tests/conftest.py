@@ -1,3 +1,33 @@
+"""What all tests share: double precision, Hypothesis profiles, and the manners of an error message."""
+
+import contextlib
+
+import hypothesis
+import pytest
+
 import robustirl
+from robustirl.errors import InvalidInputError
 
 robustirl.enable_x64()
+
+# The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
+hypothesis.settings.load_profile("default")
+
+
+@pytest.fixture
+def refused():
+    """A context in which an InvalidInputError must be raised that names the culprit in one plain sentence."""
+
+    @contextlib.contextmanager
+    def context(*culprits):
+        with pytest.raises(InvalidInputError) as caught:
+            yield
+        message = str(caught.value)
+        for culprit in culprits:
+            assert culprit in message
+        assert "\n" not in message
+        assert message.endswith(".")
+
+    return context

@@ -1,9 +1,12 @@
 """The numbers of the paper and of an independent implementation, from the library's own runner."""
 
+import importlib
 import itertools
 import json
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -73,6 +76,22 @@ def test_other_noise_models_agree_with_an_independent_implementation(case):
     ]
     found = [lab.measure(learner, result.player) for result in lab.fit(specs, steps=GOLDEN["steps"])]
     assert found == pytest.approx(case["values"], abs=case["absolute"], rel=case["relative"])
+
+
+@pytest.mark.slow
+def test_returns_do_not_hang_on_the_width_of_a_tie(monkeypatch):
+    operators = importlib.import_module("robustirl.planning.operators")
+    lab = Laboratory(envs.make("gridworld-1"), "uniform-state")
+    specs = [RunSpec("gridworld-1", "uniform-state", 0.0, noise, 0.8) for noise in GOLDEN["expert_noise"]]
+
+    def returns(width):
+        monkeypatch.setattr(operators, "tie_tolerance", lambda *_: jnp.asarray(width))
+        jax.clear_caches()
+        return [lab.measure(0.0, result.player) for result in lab.fit(specs, steps=200)]
+
+    narrow, wide, broken = returns(1e-14), returns(1e-8), returns(0.0)
+    assert narrow == pytest.approx(wide, abs=0.01)
+    assert max(np.abs(np.subtract(broken, wide)) / np.abs(wide)) > 0.05
 
 
 def test_published_numbers_are_all_there():

@@ -38,6 +38,13 @@ def test_the_papers_adam_gets_there_too_where_its_step_size_lets_it():
     assert float(result.player[0, 0]) == pytest.approx(env.player_probability(0.1, 0.95), abs=1e-6)
 
 
+def test_the_papers_adam_does_not_settle_at_the_papers_discount():
+    # Its step of 0.5 in the reward is one of up to 0.5 / (1 - γ) in the value.
+    _, _, result = learn(0.99, 0.1, 0.95, optimizer=ADAM, steps=3000, tolerance=1e-9, throw=False)
+    assert result.verdict.status == Status.BUDGET
+    assert float(result.verdict.occupancy_gap) > 0.01
+
+
 def test_the_opponent_always_takes_the_bad_action():
     _, _, result = learn(0.9, 0.2, 0.9, optimizer=LBFGS, tolerance=1e-9)
     assert np.asarray(result.opponent[0]).tolist() == [0, 1]

@@ -1,0 +1,1 @@
+"""The paper's theorems as functions: bounds, existence, certificates, the choice of α."""

@@ -1,0 +1,109 @@
+"""Policies, mixtures, and the paper's two distances."""
+
+import inspect
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustirl.mdp import MDP, as_policy, dynamics_distance, mixture, policy_distance, uniform_policy
+from tests.strategies import SHAPES, kernels, policies, worlds
+
+WORLD = MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.9)
+
+
+@given(st.data())
+def test_policies_on_available_actions_are_accepted_as_they_are(data):
+    mdp = data.draw(worlds())
+    policy = data.draw(policies(mdp))
+    np.testing.assert_array_equal(as_policy(policy, mdp), policy)
+
+
+@given(worlds())
+def test_the_uniform_policy_shares_evenly_among_available_actions(mdp):
+    mask = np.asarray(mdp.mask)
+    policy = np.asarray(as_policy(uniform_policy(mdp.mask), mdp))
+    np.testing.assert_allclose(policy, mask / mask.sum(-1, keepdims=True))
+
+
+BAD_POLICIES = {
+    "masked action": ([[0.5, 0.5], [0.75, 0.25]], ["the policy", "0.25", "action 1 in state 1"]),
+    "a trace on a masked action": ([[1.0, 0.0], [1.0, 1e-12]], ["the policy", "1e-12", "action 1 in state 1"]),
+    "sum": ([[0.5, 0.5], [0.9, 0.0]], ["the policy", "state 1", "0.9", "instead of 1"]),
+    "negative": ([[1.5, -0.5], [1.0, 0.0]], ["the policy", "negative", "state 0, action 1", "-0.5"]),
+    "nan": ([[0.5, float("nan")], [1.0, 0.0]], ["the policy", "not finite", "state 0, action 1"]),
+    "shape": ([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]], ["the policy", "(2, 3)", "(2, 2)", "states, actions"]),
+    "one row": ([1.0, 0.0], ["the policy", "(2,)", "(2, 2)"]),
+    "words": ([["a", "b"], ["c", "d"]], ["the policy", "real numbers"]),
+    "ragged": (
+        [[1.0], [0.5, 0.5]],
+        ["the policy"],
+        pytest.mark.xfail(raises=ValueError, reason="NumPy's error about ragged lists comes through"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "culprits"), [pytest.param(*row[:2], marks=row[2:], id=name) for name, row in BAD_POLICIES.items()]
+)
+def test_bad_policies_are_refused(policy, culprits, refused):
+    with refused(*culprits):
+        as_policy(policy, WORLD)
+
+
+@given(st.data(), st.floats(0, 1))
+def test_a_mixture_weighs_the_player_with_alpha(data, alpha):
+    mdp = data.draw(worlds())
+    player, opponent = (data.draw(policies(mdp)) for _ in range(2))
+    mixed = mixture(jnp.asarray(player), jnp.asarray(opponent), alpha)
+    np.testing.assert_allclose(mixed, alpha * player + (1 - alpha) * opponent, atol=1e-15)
+    as_policy(mixed, mdp)
+
+
+def test_a_batch_of_mixtures_has_an_alpha_each():
+    rng = np.random.default_rng(0)
+    player, opponent = (jnp.asarray(rng.dirichlet(np.ones(2), size=(4, 3))) for _ in range(2))
+    alphas = jnp.array([1.0, 0.7, 0.2, 0.0])
+    single = [mixture(*parts) for parts in zip(player, opponent, alphas, strict=True)]
+    np.testing.assert_array_equal(mixture(player, opponent, alphas), single)
+
+
+@given(st.data())
+def test_dynamics_distance_is_the_largest_row_distance_of_available_pairs(data):
+    shape = data.draw(st.sampled_from(SHAPES))
+    (one, mask), (two, other_mask) = data.draw(kernels(shape)), data.draw(kernels(shape))
+    first, second = MDP(one, discount=0.5, mask=mask), MDP(two, discount=0.5, mask=other_mask)
+    rows = np.abs(one - two).sum(-1)
+    np.testing.assert_allclose(dynamics_distance(first, second), rows[mask | other_mask].max(), atol=1e-14)
+    assert dynamics_distance(first, second) == dynamics_distance(second, first)
+    assert dynamics_distance(first, second) <= 2 + 1e-12
+    assert dynamics_distance(first, first) == 0
+
+
+def test_pairs_that_nobody_may_take_do_not_count_as_a_difference():
+    mask = [[True, False]]
+    still, moved = ([[[1.0, 0.0], row], [[0.0, 1.0]] * 2] for row in ([1.0, 0.0], [0.0, 1.0]))
+    worlds_apart = [MDP(kernel, discount=0.5, mask=mask + [[True, True]]) for kernel in (still, moved)]
+    assert dynamics_distance(*worlds_apart) == 0
+    assert dynamics_distance(*(MDP(kernel, discount=0.5) for kernel in (still, moved))) == 2
+
+
+def test_worlds_of_different_sizes_have_no_distance(refused):
+    with refused("(2, 2) against (1, 1)"):
+        dynamics_distance(WORLD, MDP([[[1.0]]], discount=0.5))
+
+
+@given(st.data())
+def test_policy_distance_is_the_largest_row_distance(data):
+    mdp = data.draw(worlds())
+    first, second = (jnp.asarray(data.draw(policies(mdp))) for _ in range(2))
+    np.testing.assert_allclose(policy_distance(first, second), np.abs(first - second).sum(-1).max(), atol=1e-15)
+    assert policy_distance(first, first) == 0
+
+
+def test_policies_of_different_shapes_have_no_distance(refused):
+    unchecked = inspect.unwrap(policy_distance)  # The type checks that only tests run under would come first.
+    with refused("second policy", "(2, 3)", "(2, 2)"):
+        unchecked(jnp.ones((2, 2)), jnp.ones((2, 3)))

@@ -1,0 +1,136 @@
+"""Newton's method: agreement with value iteration, speed, the safeguard, and warm starts."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+
+from robustirl.mdp import MDP, MarkovGame, uniform_policy
+from robustirl.planning import Temperatures, newton, two_player_backup, value_iteration
+from robustirl.planning.linear import PolicyInverse, invert_policy
+from robustirl.planning.newton import newton_steps
+from robustirl.planning.verdict import stopping_rule
+from tests.strategies import TEMPERATURES, games
+
+GREEDY = Temperatures(0.0, 0.0)
+SHAPES = ((2, 2), (5, 4), (12, 2))
+
+steps_from = eqx.filter_jit(newton_steps)
+
+
+@pytest.mark.parametrize("temperatures", TEMPERATURES)
+@given(games(shapes=SHAPES))
+def test_newton_and_value_iteration_agree(temperatures, drawn):
+    game, reward = drawn
+    quick = newton(game, reward, temperatures=temperatures)
+    plain = value_iteration(game, reward, temperatures=temperatures)
+    assert quick.verdict.converged
+    assert plain.verdict.converged
+    assert np.abs(quick.value - plain.value).max() <= 1e-9 * max(1, np.abs(plain.value).max())
+
+
+@given(games(shapes=SHAPES))
+def test_every_step_halves_the_residual(drawn):
+    game, reward = drawn
+    first = np.abs(two_player_backup(game, jnp.asarray(reward), jnp.zeros_like(reward)).value).max()
+    verdict = newton(game, reward).verdict
+    assert verdict.residual * 2.0 ** float(verdict.iterations) <= first * (1 + 1e-9)
+
+
+def test_newton_takes_a_handful_of_steps_where_value_iteration_takes_thousands():
+    rng = np.random.default_rng(0)
+    game = MarkovGame(MDP(rng.dirichlet(np.full(12, 0.3), size=(12, 2)), discount=0.999), alpha=0.9)
+    reward = rng.normal(size=12)
+    assert newton(game, reward).verdict.iterations <= 12
+    assert value_iteration(game, reward).verdict.iterations > 5000
+
+
+def restless_game():
+    """A game between two greedy players on which the plain Newton iteration goes round for ever.
+
+    States 3 and 4 absorb. Found by trying some millions of random games of this size.
+    """
+    kernel = np.zeros((5, 4, 5))
+    for state, successors in enumerate([(1, 0, 2, 2), (3, 1, 3, 0), (2, 4, 0, 1), (3, 3, 3, 3), (4, 4, 4, 4)]):
+        kernel[state, np.arange(4), successors] = 1
+    return MarkovGame(MDP(kernel, discount=0.9), alpha=0.5), jnp.array([9.0, -10.0, -2.0, 3.0, 0.9])
+
+
+def plain_newton(game, reward, steps):
+    """V + (I - γ P_mix)⁻¹ (B(V) - V) with nothing to check it; the residuals on the way."""
+    value, residuals = jnp.zeros_like(reward), []
+    for _ in range(steps):
+        found = two_player_backup(game, reward, value, GREEDY)
+        residuals.append(float(jnp.abs(found.value - value).max()))
+        policy = game.alpha * found.player + (1 - game.alpha) * found.opponent
+        system = np.eye(len(reward)) - game.mdp.discount * game.mdp.kernel.policy_matrix(policy)
+        value = value + jnp.asarray(np.linalg.solve(system, found.value - value))
+    return residuals
+
+
+def test_plain_newton_cycles_in_the_restless_game_and_the_safeguarded_method_solves_it():
+    game, reward = restless_game()
+    residuals = plain_newton(game, reward, steps=40)
+    assert min(residuals) > 0.1
+    np.testing.assert_allclose(residuals[-6:], residuals[-12:-6])
+    solution = newton(game, reward, temperatures=GREEDY)
+    exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-13)
+    np.testing.assert_allclose(solution.value, exact.value, rtol=1e-10)
+    np.testing.assert_array_equal(solution.player, exact.player)
+    np.testing.assert_array_equal(solution.opponent, exact.opponent)
+
+
+def unhelpful_inverses(mdp):
+    size = mdp.num_states
+    own = invert_policy(mdp, uniform_policy(mdp.mask))
+    last = jnp.eye(mdp.num_actions)[mdp.num_actions - 1 - jnp.argmax(mdp.mask[:, ::-1], axis=-1)]
+    return {
+        "of the uniform policy": own,
+        "of another policy": invert_policy(mdp, last),
+        "far too large": PolicyInverse(100 * own.matrix),
+        "of the wrong sign": PolicyInverse(-own.matrix),
+        "zero": PolicyInverse(jnp.zeros((size, size))),
+        "not a number": PolicyInverse(jnp.full((size, size), jnp.nan)),
+    }
+
+
+@given(games(shapes=((5, 4),)))
+def test_any_inverse_to_start_with_leads_to_the_same_value(drawn):
+    game, reward = drawn
+    cold = newton(game, reward)
+    rule = stopping_rule(game, jnp.asarray(reward), None)
+    for name, inverse in unhelpful_inverses(game.mdp).items():
+        warm, _ = steps_from(game, jnp.asarray(reward), jnp.zeros(5), inverse, rule)
+        assert warm.verdict.converged, name
+        scale = max(1, np.abs(cold.value).max())
+        np.testing.assert_allclose(warm.value, cold.value, atol=2e-10 * scale, err_msg=name)
+
+
+@given(games(shapes=((5, 4),)))
+def test_the_inverse_of_a_solution_solves_its_neighbour(drawn):
+    game, reward = drawn
+    rule = stopping_rule(game, jnp.asarray(reward), None)
+    here, inverse = steps_from(game, jnp.asarray(reward), jnp.zeros(5), None, rule)
+    moved = jnp.asarray(reward) + 1e-3 * jnp.arange(5.0)
+    there, _ = steps_from(game, moved, here.value, inverse, rule)
+    again = newton(game, moved)
+    scale = max(1, np.abs(again.value).max())
+    assert there.verdict.converged
+    np.testing.assert_allclose(there.value, again.value, atol=2e-10 * scale)
+
+
+def test_a_good_inverse_needs_no_other():
+    game = MarkovGame(MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]], discount=0.9), alpha=0.8)
+    reward = jnp.array([1.0, -1.0])
+    rule = stopping_rule(game, reward, None)
+    solution, inverse = newton_steps(game, reward, jnp.zeros(2), None, rule)
+    _, kept = newton_steps(game, reward + 1e-6, solution.value, inverse, rule)
+    np.testing.assert_array_equal(kept.matrix, inverse.matrix)
+
+
+def test_steps_are_capped():
+    game, reward = restless_game()
+    verdict = newton(game, reward, temperatures=GREEDY, max_steps=3, throw=False).verdict
+    assert verdict.iterations == 3
+    assert not verdict.converged
