@@ -20,7 +20,7 @@ TEMPERATURES = (Temperatures(1.0, 0.0), Temperatures(0.0, 0.0), Temperatures(1.0
 
 
 @contextlib.contextmanager
-def _undisturbed_randomness():
+def undisturbed_randomness():
     """The run-time type checker draws from `random`, which Hypothesis minds inside a strategy."""
     state = random.getstate()
     yield
@@ -57,7 +57,7 @@ def worlds(draw, shapes=SHAPES, discounts=DISCOUNTS):
     if draw(st.booleans()):
         initial = draw(generators()).dirichlet(np.full(shape[0], 0.3))
     discount = draw(st.sampled_from(discounts))
-    with _undisturbed_randomness():
+    with undisturbed_randomness():
         return MDP(kernel, discount=discount, initial=initial, mask=mask)
 
 
@@ -88,7 +88,7 @@ def tasks(draw, **options):
 def games(draw, alphas=ALPHAS, **options):
     """A game and a reward."""
     mdp, alpha = draw(worlds(**options)), draw(st.sampled_from(alphas))
-    with _undisturbed_randomness():
+    with undisturbed_randomness():
         game = MarkovGame(mdp, alpha)
     return game, draw(vectors(mdp.num_states))
 

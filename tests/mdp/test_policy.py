@@ -85,7 +85,7 @@ def test_dynamics_distance_is_the_largest_row_distance_of_available_pairs(data):
 def test_pairs_that_nobody_may_take_do_not_count_as_a_difference():
     mask = [[True, False]]
     still, moved = ([[[1.0, 0.0], row], [[0.0, 1.0]] * 2] for row in ([1.0, 0.0], [0.0, 1.0]))
-    worlds_apart = [MDP(kernel, discount=0.5, mask=mask + [[True, True]]) for kernel in (still, moved)]
+    worlds_apart = [MDP(kernel, discount=0.5, mask=[*mask, [True, True]]) for kernel in (still, moved)]
     assert dynamics_distance(*worlds_apart) == 0
     assert dynamics_distance(*(MDP(kernel, discount=0.5) for kernel in (still, moved))) == 2
 

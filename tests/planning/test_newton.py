@@ -124,13 +124,29 @@ def test_a_good_inverse_needs_no_other():
     game = MarkovGame(MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]], discount=0.9), alpha=0.8)
     reward = jnp.array([1.0, -1.0])
     rule = stopping_rule(game, reward, None)
-    solution, inverse = newton_steps(game, reward, jnp.zeros(2), None, rule)
-    _, kept = newton_steps(game, reward + 1e-6, solution.value, inverse, rule)
+    solution, inverse = steps_from(game, reward, jnp.zeros(2), None, rule)
+    _, kept = steps_from(game, reward + 1e-6, solution.value, inverse, rule)
     np.testing.assert_array_equal(kept.matrix, inverse.matrix)
 
 
 def test_steps_are_capped():
     game, reward = restless_game()
-    verdict = newton(game, reward, temperatures=GREEDY, max_steps=3, throw=False).verdict
-    assert verdict.iterations == 3
+    verdict = newton(game, reward, temperatures=GREEDY, max_steps=2, throw=False).verdict
+    assert verdict.iterations == 2
     assert not verdict.converged
+
+
+@pytest.mark.xfail(reason="the default accuracy of values, 1e-10, is coarser than that of ties, 1e-12")
+def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy():
+    # From state 0 the actions lead to states 1, 2, 2; a second look at the reward makes these two equally good.
+    rng = np.random.default_rng(1)
+    kernel = rng.dirichlet(np.full(6, 0.5), size=(6, 3))
+    kernel[0] = np.eye(6)[[1, 2, 2]]
+    kernel[1:, :, [0, 2]] = 0
+    kernel[1:] /= kernel[1:].sum(-1, keepdims=True)
+    game, reward = MarkovGame(MDP(kernel, discount=0.9), alpha=0.9), rng.normal(size=6)
+    for _ in range(3):
+        value = newton(game, reward, tolerance=4e-14).value
+        reward[2] += float(value[1] - value[2])
+    np.testing.assert_allclose(newton(game, reward, tolerance=4e-14).opponent[0], 1 / 3)
+    np.testing.assert_allclose(newton(game, reward).opponent[0], 1 / 3)

@@ -62,7 +62,7 @@ def test_hard_backup_is_the_best_available_action(moment):
         values = {a: float(mdp.discount) * kernel[s, a] @ value for a in range(mdp.num_actions) if mask[s, a]}
         best = max(values.values())
         np.testing.assert_allclose(new[s], reward[s] + best, rtol=1e-12, atol=1e-12)
-        assert all(best - values[a] < 1e-9 * max(1, np.abs(value).max()) for a in np.flatnonzero(policy[s]))
+        assert all(best - values[a] < 1e-9 * max(1, np.abs(value).max()) for a in np.flatnonzero(policy[s]).tolist())
 
 
 @given(moments(), temperatures, st.data())
@@ -85,9 +85,7 @@ def test_backups_are_monotone(moment, temperature, data):
 @given(moments(), temperatures, st.floats(-10, 10))
 def test_a_constant_added_to_the_value_is_discounted_once(moment, temperature, constant):
     game, reward, value = moment
-    one, two = (
-        backup(game, jnp.asarray(reward), jnp.asarray(v), temperature).value for v in (value, value + constant)
-    )
+    one, two = (backup(game, jnp.asarray(reward), jnp.asarray(v), temperature).value for v in (value, value + constant))
     np.testing.assert_allclose(two - one, float(game.mdp.discount) * constant, atol=1e-11)
 
 
@@ -109,7 +107,7 @@ def test_alpha_one_is_the_single_player_to_the_bit(moment, player, opponent):
 
 
 @given(moments(), st.sampled_from([1e-3, 0.1, 3.0]))
-def test_entropy_raises_the_player_and_lowers_the_value_to_the_opponent_by_at_most_its_maximum(moment, heat):
+def test_entropy_moves_the_value_by_at_most_temperature_times_log_actions(moment, heat):
     game, reward, value = moment[0], jnp.asarray(moment[1]), jnp.asarray(moment[2])
     hard, warm_player, warm_opponent = (
         backup(game, reward, value, Temperatures(*pair)).value for pair in ((0.0, 0.0), (heat, 0.0), (0.0, heat))
@@ -167,7 +165,7 @@ def fork(values, discount=0.5):
 
 
 @pytest.mark.parametrize("scale", [1.0, -1.0, 1e6, 1e-6])
-@pytest.mark.parametrize("alpha", [1.0, 0.5, 1e-6])
+@pytest.mark.parametrize("alpha", [1.0, 0.5, 1e-9])
 @pytest.mark.parametrize(("apart", "shares"), [(0.0, [0.5, 0.5]), (1e-14, [0.5, 0.5]), (1e-6, [1.0, 0.0])])
 def test_ties_are_shared_evenly_and_within_rounding(apart, shares, alpha, scale):
     better, worse = sorted([scale, scale * (1 - apart)], reverse=True)

@@ -176,7 +176,7 @@ def test_compiled_code_raises_too(solver):
 
 @SOLVERS
 def test_values_beyond_the_range_of_floats_are_reported(solver):
-    with pytest.raises(ConvergenceError, match="not a finite number"):
+    with pytest.raises(ConvergenceError, match=r"error bound (inf|nan)"):
         solver(GAME, [1.7e308, 1.7e308])
 
 
@@ -200,7 +200,9 @@ def test_a_tolerance_out_of_reach_is_refused(solver, tolerance, refused):
 
 
 @SOLVERS
-@pytest.mark.parametrize(("reward", "culprit"), [([1.0], "(1,)"), ([float("nan"), 0.0], "state 0"), (["a", "b"], "reward")])
+@pytest.mark.parametrize(
+    ("reward", "culprit"), [([1.0], "(1,)"), ([float("nan"), 0.0], "state 0"), (["a", "b"], "reward")]
+)
 def test_a_bad_reward_is_refused(solver, reward, culprit, refused):
     with refused("the reward", culprit):
         solver(GAME, reward)
@@ -245,10 +247,10 @@ def test_backward_induction_is_the_explicit_recursion(drawn, terminal):
 
 def test_backward_induction_tends_to_value_iteration():
     stationary = value_iteration(GAME, REWARD).value
-    errors = [np.abs(backward_induction(GAME, REWARD, h).value[0] - stationary).max() for h in (10, 50, 250)]
-    assert errors[0] > 1e-2 > errors[1] > 1e-7
-    assert errors[2] < 1e-9
+    errors = [np.abs(backward_induction(GAME, REWARD, h).value[0] - stationary).max() for h in (10, 50, 300)]
+    assert errors[0] > 1 > errors[1] > 1e-3
     assert errors[1] <= 0.9**40 * errors[0] * (1 + 1e-9)
+    assert errors[2] < 1e-9
 
 
 def test_backward_induction_takes_temperatures():

@@ -1,0 +1,99 @@
+"""The linear systems of a policy, solved directly and by an inverse kept from elsewhere."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustirl.mdp import MDP, uniform_policy
+from robustirl.planning import state_occupancy
+from robustirl.planning.linear import (
+    PolicyInverse,
+    invert_policy,
+    policy_system,
+    refine_occupancy,
+    solve_policy,
+    solve_policy_transpose,
+)
+from tests.strategies import tasks, vectors
+
+refine = eqx.filter_jit(refine_occupancy)
+
+
+@given(tasks())
+def test_direct_solves_and_the_inverse_satisfy_the_system(task):
+    mdp, policy, right = task[0], jnp.asarray(task[1]), jnp.asarray(task[2])
+    kernel = np.asarray(mdp.kernel.probabilities)
+    system = np.eye(mdp.num_states) - float(mdp.discount) * np.einsum("sa,sat->st", task[1], kernel)
+    np.testing.assert_allclose(policy_system(mdp, policy), system, atol=1e-14)
+    value, visits = solve_policy(mdp, policy, right), solve_policy_transpose(mdp, policy, right)
+    atol = 1e-12 / (1 - float(mdp.discount)) * max(1.0, float(np.abs(right).max()))
+    np.testing.assert_allclose(system @ value, right, atol=atol)
+    np.testing.assert_allclose(visits @ system, right, atol=atol)
+    inverse = invert_policy(mdp, policy)
+    np.testing.assert_allclose(inverse.apply(right), value, atol=atol)
+    np.testing.assert_allclose(inverse.apply_transpose(right), visits, atol=atol)
+
+
+@given(tasks(), st.data())
+def test_the_two_solves_are_adjoint(task, data):
+    mdp, policy, right = task[0], jnp.asarray(task[1]), jnp.asarray(task[2])
+    other = jnp.asarray(data.draw(vectors(mdp.num_states)))
+    left, right = other @ solve_policy(mdp, policy, right), solve_policy_transpose(mdp, policy, other) @ right
+    np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-7)
+
+
+def wrong_inverses(mdp):
+    size = mdp.num_states
+    uniform = invert_policy(mdp, uniform_policy(mdp.mask)).matrix
+    return {
+        "of the uniform policy": uniform,
+        "far too large": 100 * uniform,
+        "of the wrong sign": -uniform,
+        "zero": jnp.zeros((size, size)),
+        "not a number": jnp.full((size, size), jnp.nan),
+    }
+
+
+@given(tasks(shapes=((1, 1), (5, 4))), st.data())
+def test_refinement_reaches_the_occupancy_from_a_wrong_inverse_and_a_wrong_start(task, data):
+    mdp, policy, _ = task
+    exact = state_occupancy(mdp, policy)
+    start = jnp.asarray(data.draw(vectors(mdp.num_states)))
+    for name, matrix in wrong_inverses(mdp).items():
+        found, _, reached = refine(mdp, jnp.asarray(policy), PolicyInverse(matrix), start, jnp.asarray(1e-11))
+        assert reached, name
+        assert np.abs(found - exact).sum() <= 2e-11, name
+
+
+@given(tasks(shapes=((5, 4),)))
+def test_refinement_keeps_an_inverse_that_serves_and_renews_one_that_does_not(task):
+    mdp, policy, _ = task
+    policy, start, tolerance = jnp.asarray(task[1]), mdp.initial, jnp.asarray(1e-11)
+    own = invert_policy(mdp, policy)
+    _, kept, _ = refine(mdp, policy, own, start, tolerance)
+    np.testing.assert_array_equal(kept.matrix, own.matrix)
+    blank = PolicyInverse(jnp.zeros((5, 5)))
+    occupancy, renewed, _ = refine(mdp, policy, blank, start, tolerance)
+    if np.abs(occupancy - start).sum() > 1e-9:  # Else the start was the answer.
+        np.testing.assert_allclose(renewed.matrix, own.matrix, rtol=1e-11, atol=1e-11)
+
+
+def test_an_accuracy_that_is_not_reached_is_admitted():
+    mdp = MDP(np.full((2, 1, 2), 0.5), discount=0.9)
+    poisoned = jnp.array([float("nan"), 0.0])
+    _, _, reached = refine(mdp, jnp.ones((2, 1)), invert_policy(mdp, jnp.ones((2, 1))), poisoned, jnp.asarray(1e-11))
+    assert not reached
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.999])
+def test_a_loose_tolerance_bounds_the_error_of_the_occupancy(discount):
+    rng = np.random.default_rng(2)
+    mdp = MDP(rng.dirichlet(np.full(5, 0.3), size=(5, 4)), discount=discount)
+    policy = jnp.asarray(rng.dirichlet(np.ones(4), size=5))
+    inverse = invert_policy(mdp, uniform_policy(mdp.mask))
+    found, _, reached = refine(mdp, policy, inverse, mdp.initial, jnp.asarray(1e-3))
+    assert reached
+    assert np.abs(found - state_occupancy(mdp, policy)).sum() <= 1e-3
