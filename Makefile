@@ -50,7 +50,7 @@ clean:
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/run: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
@@ -62,6 +62,6 @@ clean:
 
 .venv-imitation/ready: benchmarks/peers/imitation-requirements.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
-	$(PYTHON) -m venv .venv-imitation
+	$(PYTHON) -m venv .venv-imitation || { rm -rf .venv-imitation; exit 1; }
 	.venv-imitation/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

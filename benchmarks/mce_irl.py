@@ -43,6 +43,8 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
+    if not hasattr(os, "sched_setaffinity"):
+        sys.exit("this system cannot pin a process to one core, which the benchmark needs; run it on Linux.")
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})  # Before JAX starts its threads.
 

@@ -35,7 +35,14 @@ def test_reproduce_writes_the_table_and_the_figure(tmp_path):
         (["reproduce", "gridworld-9"], "there is no environment 'gridworld-9'; choose one of gridworld-1,"),
         (["reproduce", "--alphas", "0"], "alpha is 0.0, but a number with 0 < alpha <= 1 is needed."),
         (["reproduce", "--expert-noise", "1.5"], "the noise is 1.5, but a probability between 0 and 1 is needed."),
-        (["reproduce", "three-state"], "three-state has no noise model 'uniform-state'; choose one of slip."),
+        (["reproduce", "--noise-model", "fog"], "gridworld-1 has no noise model 'fog'; choose one of uniform-state,"),
+        (["compare", "three-state"], "three-state has no noise model 'published'; choose one of slip."),
+        (["compare", "--draws", "0"], "--draws is 0, but a whole number of at least 1 is needed."),
+        (["theory", "gridworld-9"], "there is no environment 'gridworld-9'"),
+        (["theory", "--expert-noise", "2"], "the noise is 2.0, but a probability"),
+        (["theory", "--discount", "1"], "the discount γ is 1.0, but a number with 0 <= γ < 1 is needed."),
+        (["theory", "--occupancy", "taken"], "taken cannot be read as one number a line"),
+        (["theory", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
         (["reproduce", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
     ],
 )
@@ -49,6 +56,29 @@ def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tm
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_every_environment_has_a_default_noise_model(tmp_path):
+    done = robustirl("reproduce", "three-state", *SMALL, "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_theory_prints_a_certificate_and_draws_it(tmp_path):
+    done = robustirl(
+        "theory", "--expert-noise", "0.2", "--steps", "50", "--sweep", "0.1", "--out", "here", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    for phrase in ("mismatch d_dyn = 0.4", "can it be matched: yes", "1 - d/2 gives 0.8", "worst return within d_dyn"):
+        assert phrase in done.stdout
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"theory-three-state.png", "theory-three-state.svg"}
+
+
+def test_theory_judges_an_occupancy_from_a_file(tmp_path):
+    (tmp_path / "rho.txt").write_text("0.1\n0.9\n0.0\n")
+    done = robustirl("theory", "--learner-noise", "0.2", "--occupancy", "rho.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "can it be matched: no" in done.stdout
+    assert "occupancy gap of 0.36" in done.stdout
 
 
 def test_an_unknown_option_is_named(tmp_path):

@@ -5,11 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-import jax, jax.numpy, jax.scipy.linalg
-import time
-before = time.perf_counter()
 import robustirl
-print(time.perf_counter() - before)
 print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "torch") if m in sys.modules))
 """
 
@@ -17,4 +13,4 @@ print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnas
 def test_import_adds_no_heavy_library():
     # The time itself is measured by `make bench`; here only what would make it long is kept out.
     output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
-    assert output.splitlines()[1] == "[]"
+    assert output.strip() == "[]"

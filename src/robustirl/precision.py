@@ -65,13 +65,9 @@ def smallest_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -
     return 16 * epsilon(array) / (1 - discount)
 
 
-def tie_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> Float[Array, ""]:
-    """How close two action values must be, relative to the largest, to count as tied.
-
-    About 1e-12 in float64; more at discounts so near one that solving for the values blurs them further.
-    """
-    eps = epsilon(array)
-    return jnp.maximum(4096 * eps, 32 * eps / (1 - discount))
+def tie_tolerance(array: Float[Array, "..."]) -> float:
+    """How close two action values must be, relative to the largest, to count as tied: about 1e-12 in float64."""
+    return 4096 * epsilon(array)
 
 
 def sum_tolerance(dtype: np.dtype) -> float:

@@ -85,7 +85,7 @@ def test_returns_do_not_hang_on_the_width_of_a_tie(monkeypatch):
     specs = [RunSpec("gridworld-1", "uniform-state", 0.0, noise, 0.8) for noise in GOLDEN["expert_noise"]]
 
     def returns(width):
-        monkeypatch.setattr(operators, "tie_tolerance", lambda *_: jnp.asarray(width))
+        monkeypatch.setattr(operators, "tie_margin", lambda expected, _: width * jnp.abs(expected).max())
         jax.clear_caches()
         return [lab.measure(0.0, result.player) for result in lab.fit(specs, steps=200)]
 

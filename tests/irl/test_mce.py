@@ -14,6 +14,7 @@ from robustirl.irl import ADAM, LBFGS, Status, fit, fit_many
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures, expert_policy, newton, state_occupancy
 from robustirl.rewards import LinearReward, TabularReward
+from tests.irl.reference import reference_fit
 
 
 @functools.cache
@@ -194,11 +195,47 @@ def test_a_tolerance_that_is_missed_is_an_error_unless_told_otherwise():
 def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
     world, rho = problem()
     wild = optax.sgd(1e308)
-    with pytest.raises(ConvergenceError, match="planning failed in step"):
+    with pytest.raises(ConvergenceError, match=r"planning failed after \d+ steps .*no reward may match this expert"):
         fit(world, rho, steps=50, optimizer=wild)
     result = fit(world, rho, steps=50, optimizer=wild, throw=False)
     assert result.verdict.status == Status.FAILED
     assert int(result.verdict.steps) < 50
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(result))
+    assert result.history.dual.shape == (int(result.verdict.steps) + 1,)
+
+
+def test_lbfgs_against_an_expert_out_of_reach_says_so_and_keeps_a_sound_policy():
+    world, rho = problem("gridworld-1", 0.0, 0.2)
+    result = fit(world, rho, optimizer=LBFGS, steps=300, throw=False)
+    assert result.verdict.status == Status.FAILED
+    solution = newton(MarkovGame(world), result.reward)
+    assert float(result.verdict.error_bound) <= 1e-3
+    assert jnp.allclose(result.player, solution.player, atol=1e-3)
+
+
+def test_an_expert_with_a_single_start_can_be_learnt_from():
+    # Rounding leaves unvisited states of such an occupancy at -1e-18 when nobody minds.
+    start = np.zeros((6, 6))
+    start[-1, -1] = 1
+    env = envs.make("gridworld-4", initial=start)
+    world = env.mdp()
+    rho = state_occupancy(world, expert_policy(world, env.reward))
+    assert rho.min() >= 0
+    assert fit(world, np.where(rho == 0, -1e-18, rho), steps=3).verdict.status == Status.BUDGET
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9, 0.8])
+def test_the_loop_agrees_with_a_plain_reference(alpha):
+    env = envs.make("gridworld-4")
+    world, rho = problem(expert=0.15)
+    kernel = np.stack([np.asarray(world.kernel.expect(column)) for column in jnp.eye(36)], axis=-1)
+    player, reward = reference_fit(
+        kernel, np.asarray(world.mask), np.asarray(world.initial), 0.99, np.asarray(rho), alpha
+    )
+    result = fit(world, rho, alpha=alpha)
+    assert np.allclose(result.reward, reward, atol=1e-5)
+    assert np.allclose(result.player, player, atol=1e-6)
+    assert env.reward.shape == reward.shape
 
 
 @pytest.mark.parametrize(
@@ -211,7 +248,11 @@ def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
         ({"occupancy": np.ones(35) / 35}, r"the occupancy has shape \(35,\), but \(36,\)"),
         ({"occupancy": np.full(36, np.nan)}, "the occupancy is not finite at state 0"),
         ({"steps": -1}, "steps is -1"),
+        ({"steps": 2.5}, "steps is 2.5, but a whole number of at least 0"),
+        ({"alpha": "0.9"}, "alpha is '0.9'"),
         ({"tolerance": 0.0}, "the tolerance is 0.0"),
+        ({"tolerance": float("nan")}, "the tolerance is nan"),
+        ({"optimizer": "adam"}, "the optimizer is 'adam', but an Optax optimiser is needed"),
         ({"planner_tolerance": 1e-16}, "the tolerance 1e-16 is out of reach of float64 at discount 0.99"),
         ({"reward": TabularReward(5)}, r"rewards of shape \(5,\), but the world has 36 states"),
         ({"temperatures": Temperatures(-1.0)}, "the player's temperature is -1.0"),

@@ -46,15 +46,19 @@ def test_newton_takes_a_handful_of_steps_where_value_iteration_takes_thousands()
     assert value_iteration(game, reward).verdict.iterations > 5000
 
 
-def restless_game():
-    """A game between two greedy players on which the plain Newton iteration goes round for ever.
+# Games between two greedy players, found by trying some hundred thousand random ones: discount, alpha, the successors
+# of every action of the first three states, and the reward. The last two states absorb.
+RESTLESS_GAMES = {
+    "slow": (0.99, 0.6, [(2, 1, 4), (2, 1, 3), (0, 2, 1)], [7.0, 6.0, -10.0, -0.27, -0.3]),
+    "weak player": (0.95, 0.3, [(0, 0, 4, 1), (3, 4, 2, 0), (0, 1, 4, 2)], [5.0, 8.0, -5.0, 0.05, 0.05]),
+    "even": (0.9, 0.5, [(1, 0, 2, 2), (3, 1, 3, 0), (2, 4, 0, 1)], [9.0, -10.0, -2.0, 3.0, 0.9]),
+}
 
-    States 3 and 4 absorb. Found by trying some millions of random games of this size.
-    """
-    kernel = np.zeros((5, 4, 5))
-    for state, successors in enumerate([(1, 0, 2, 2), (3, 1, 3, 0), (2, 4, 0, 1), (3, 3, 3, 3), (4, 4, 4, 4)]):
-        kernel[state, np.arange(4), successors] = 1
-    return MarkovGame(MDP(kernel, discount=0.9), alpha=0.5), jnp.array([9.0, -10.0, -2.0, 3.0, 0.9])
+
+def restless_game(name):
+    discount, alpha, moves, reward = RESTLESS_GAMES[name]
+    successors = [*moves, [3] * len(moves[0]), [4] * len(moves[0])]
+    return MarkovGame(MDP(np.eye(5)[successors], discount=discount), alpha), jnp.array(reward)
 
 
 def plain_newton(game, reward, steps):
@@ -69,14 +73,15 @@ def plain_newton(game, reward, steps):
     return residuals
 
 
-def test_plain_newton_cycles_in_the_restless_game_and_the_safeguarded_method_solves_it():
-    game, reward = restless_game()
-    residuals = plain_newton(game, reward, steps=40)
+@pytest.mark.parametrize("name", RESTLESS_GAMES)
+def test_plain_newton_goes_round_for_ever_where_the_safeguarded_method_arrives(name):
+    game, reward = restless_game(name)
+    residuals = plain_newton(game, reward, steps=36)
     assert min(residuals) > 0.1
-    np.testing.assert_allclose(residuals[-6:], residuals[-12:-6])
+    np.testing.assert_allclose(residuals[-12:], residuals[-24:-12])
     solution = newton(game, reward, temperatures=GREEDY)
-    exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-13)
-    np.testing.assert_allclose(solution.value, exact.value, rtol=1e-10)
+    exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-12)
+    np.testing.assert_allclose(solution.value, exact.value, rtol=1e-9)
     np.testing.assert_array_equal(solution.player, exact.player)
     np.testing.assert_array_equal(solution.opponent, exact.opponent)
 
@@ -130,13 +135,12 @@ def test_a_good_inverse_needs_no_other():
 
 
 def test_steps_are_capped():
-    game, reward = restless_game()
+    game, reward = restless_game("even")
     verdict = newton(game, reward, temperatures=GREEDY, max_steps=2, throw=False).verdict
     assert verdict.iterations == 2
     assert not verdict.converged
 
 
-@pytest.mark.xfail(reason="the default accuracy of values, 1e-10, is coarser than that of ties, 1e-12")
 def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy():
     # From state 0 the actions lead to states 1, 2, 2; a second look at the reward makes these two equally good.
     rng = np.random.default_rng(1)

@@ -95,7 +95,7 @@ def test_a_negative_horizon_is_refused(refused):
 
 def test_a_leaky_world_is_refused(refused):
     leaky = MDP(DenseKernel([[[0.9]]], leaky=True), discount=0.5)
-    with refused("leaky world cannot be sampled"):
+    with refused("leaky world", "evaluation_mdp"):
         sampled_total_return(leaky, [[1.0]], [1.0], key=jax.random.key(0))
 
 

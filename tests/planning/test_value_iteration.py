@@ -65,7 +65,7 @@ def test_rewards_of_any_scale_are_solved_to_the_promised_accuracy(solver, temper
     solution = solver(GAME, reward, temperatures=temperature)
     tight = value_iteration(GAME, reward, temperatures=temperature, tolerance=4e-14)
     error = np.abs(solution.value - tight.value).max()
-    assert error <= 1.1e-10 * max(1, np.abs(tight.value).max())
+    assert error <= 1.1e-10 * max(temperature.player, np.abs(tight.value).max())
     assert error <= solution.verdict.error_bound + tight.verdict.error_bound
 
 
@@ -163,7 +163,8 @@ def test_too_few_steps_return_an_unfinished_solution_on_request(solver):
 @SOLVERS
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 def test_a_poisoned_reward_ends_the_loop_at_once(solver, poison):
-    solution = eqx.filter_jit(lambda reward: solver(GAME, reward, throw=False))(jnp.array([1.0, poison]))
+    poisoned = jnp.array([1.0, poison])
+    solution = eqx.filter_jit(lambda reward: solver(GAME, reward, max_steps=1000, throw=False))(poisoned)
     assert not solution.verdict.converged
     assert solution.verdict.iterations <= 1
 
@@ -195,7 +196,7 @@ def test_a_batch_under_vmap_gives_the_solutions_of_its_members(solver):
 @SOLVERS
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, 1e-18, float("nan")])
 def test_a_tolerance_out_of_reach_is_refused(solver, tolerance, refused):
-    with refused("tolerance", repr(tolerance), "float64", "0.9"):
+    with refused("tolerance", repr(tolerance), *(("float64", "0.9") if tolerance > 0 else ("above 0",))):
         solver(GAME, REWARD, tolerance=tolerance)
 
 
@@ -214,12 +215,8 @@ def test_a_bad_temperature_is_refused(solver, refused):
         solver(GAME, REWARD, temperatures=Temperatures(player=-1.0))
 
 
-MISNAMED = pytest.mark.xfail(reason="the message blames the reward")
-
-
 @SOLVERS
 @pytest.mark.parametrize("start", [[0.0], [float("nan"), 0.0]])
-@MISNAMED
 def test_a_bad_start_is_refused_by_its_own_name(solver, start, refused):
     with refused("initial value"):
         solver(GAME, REWARD, initial_value=start)
@@ -266,7 +263,6 @@ def test_a_horizon_without_decisions_is_refused(horizon, refused):
         backward_induction(GAME, REWARD, horizon)
 
 
-@MISNAMED
 def test_a_bad_terminal_value_is_refused_by_its_own_name(refused):
     with refused("terminal value"):
         backward_induction(GAME, REWARD, 2, terminal_value=[0.0])

@@ -46,17 +46,19 @@ class GridWorld(Environment):
                 f"the grid of rewards has shape {rewards.shape}, but two axes and at least two cells are needed."
             )
         require_finite("the grid of rewards", rewards, ("row", "column"))
-        object.__setattr__(self, "rewards", rewards)
-        for row, column in self.goals:
-            if not (0 <= row < rewards.shape[0] and 0 <= column < rewards.shape[1]):
-                raise InvalidInputError(f"the goal {(row, column)} lies outside the grid of shape {rewards.shape}.")
+        object.__setattr__(self, "rewards", frozen(rewards))
+        for goal in self.goals:
+            if not (isinstance(goal, tuple) and len(goal) == 2 and all(isinstance(i, int | np.integer) for i in goal)):
+                raise InvalidInputError(f"the goals are {self.goals!r}, but a tuple of (row, column) pairs is needed.")
+            if not all(0 <= i < size for i, size in zip(goal, rewards.shape, strict=True)):
+                raise InvalidInputError(f"the goal {goal} lies outside the grid of shape {rewards.shape}.")
         if self.initial is not None:
             initial = as_floats("the start distribution", self.initial)
             if initial.shape != rewards.shape:
                 raise InvalidInputError(
                     f"the start distribution has shape {initial.shape}, but the grid's, {rewards.shape}, is needed."
                 )
-            object.__setattr__(self, "initial", initial)
+            object.__setattr__(self, "initial", frozen(initial))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -98,6 +100,13 @@ class GridWorld(Environment):
         absorbing = np.zeros(rows * columns, dtype=bool)
         absorbing[[row * columns + column for row, column in self.goals]] = True
         return moves, available, absorbing
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A copy that cannot be written to: layouts are shared by all who make the environment."""
+    array = array.copy()
+    array.setflags(write=False)
+    return array
 
 
 def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]], danger: float = -100.0) -> np.ndarray:

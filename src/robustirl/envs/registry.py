@@ -40,7 +40,10 @@ def make(name: str, **options: object) -> Environment:
     """
     if name not in _factories:
         raise InvalidInputError(f"there is no environment {name!r}; choose one of {', '.join(names())}.")
-    return _factories[name](**options)
+    try:
+        return _factories[name](**options)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} cannot be made with the options {', '.join(options)} ({error}).") from None
 
 
 def names() -> tuple[str, ...]:

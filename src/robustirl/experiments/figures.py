@@ -18,7 +18,9 @@ from matplotlib.patches import Patch
 
 from robustirl.envs import Environment, GridWorld
 from robustirl.experiments.published import PublishedReturn
+from robustirl.experiments.results import write_atomically
 from robustirl.experiments.specs import Record
+from robustirl.experiments.theory_report import PairReport
 
 STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
@@ -41,6 +43,7 @@ LEARNER = "#999999"
 ROBUST = ("#E69F00", "#D55E00", "#CC79A7", "#0072B2", "#009E73", "#56B4E9")
 MARKERS = "sD^vPX"
 MAX_KEY = 4
+ZERO_GAP = 1e-6
 
 PublishedReturns = Mapping[tuple[str, float, float, float], PublishedReturn]
 
@@ -72,8 +75,10 @@ def figure_returns(
         for axis, noise in zip(axes, noises, strict=True):
             panel = [record for record in records if record.spec.learner_noise == noise]
             _draw_panel(axis, panel, alphas, published)
-            axis.sharey(axes[0])
             axis.set_box_aspect(1)
+            if axis is not axes[0]:
+                axis.sharey(axes[0])
+        axes[0].autoscale(axis="y")  # Sharing took over the first panel's limits; now all panels' data count.
         axes[0].set_ylabel("return in the learner's world")
         for axis in axes[1:]:
             axis.tick_params(labelleft=False)
@@ -91,6 +96,8 @@ def _draw_panel(
     axis.axhline(records[0].optimal_return, color=OPTIMAL, linestyle="--", linewidth=1.2, label="optimal")
     for alpha, colour, marker, label in zip(alphas, *_styles(alphas), strict=True):
         curve = sorted((r.spec.expert_noise, r.total_return) for r in records if r.spec.alpha == alpha)
+        if not curve:
+            continue
         noises, returns = zip(*curve, strict=True)
         axis.plot(noises, returns, color=colour, marker=marker, markersize=4, linewidth=1.6, label=label)
         known = [
@@ -151,12 +158,57 @@ def draw_reward_map(axis: Axes, environment: GridWorld) -> None:
         axis.text(column, row, "G", ha="center", va="center", fontsize=8, fontweight="bold", color="#111111")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write the figure as PNG and SVG beside each other: `path` without its suffix names both."""
+def figure_theory(environment: Environment, reports: Sequence[PairReport], note: str = "") -> Figure:
+    """Measured gaps, the bounds on them, and certificates, over growing mismatch between learner and expert."""
+    reports = sorted(reports, key=lambda report: report.distance)
+    distances = [report.distance for report in reports]
+    standard, robust = [r.standard for r in reports], [r.robust for r in reports]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 4.3), layout=ConstrainedLayoutEngine(w_pad=0.12))
+        left, right = figure.subplots(1, 2)
+        for learnt, colour, marker, name in (
+            (standard, STANDARD, "o", "standard"),
+            (robust, ROBUST[3], "v", "robust"),
+        ):
+            gaps = [
+                entry.gap if entry.gap > ZERO_GAP else np.nan for entry in learnt
+            ]  # Zero has no place on a log scale.
+            label = f"measured gap, {name}" + (" (zero throughout)" if np.isnan(gaps).all() else "")
+            left.plot(distances, gaps, color=colour, marker=marker, markersize=4.5, label=label)
+            limits = [entry.bound.value or np.nan for entry in learnt]
+            theorem = "Theorem 1" if name == "standard" else "Theorem 3"
+            left.plot(distances, limits, color=colour, linestyle="--", linewidth=1.1, label=f"{theorem}, {name}")
+        left.axhline(reports[0].trivial, color=OPTIMAL, linestyle=":", linewidth=1.4, label="largest gap there can be")
+        positive = [max(e.gap, e.bound.value) for e in standard + robust if e.bound.value > 0]
+        smallest = min([e.gap for e in standard + robust if e.gap > ZERO_GAP], default=1e-3)
+        left.set_yscale("log")
+        left.set_ylim(smallest / 3, max([reports[0].trivial, *positive]) * 3)
+        left.set_title("gap to the best return in the learner's world")
+        left.set_ylabel("discounted return, log scale")
+        for learnt, colour, name in ((standard, STANDARD, "standard"), (robust, ROBUST[3], "robust")):
+            worst = [float(entry.certificate.worst_return) for entry in learnt]
+            best = [float(entry.certificate.best_return) for entry in learnt]
+            nominal = [float(entry.certificate.nominal_return) for entry in learnt]
+            right.fill_between(distances, worst, best, color=colour, alpha=0.13, linewidth=0)
+            right.plot(distances, worst, color=colour, linewidth=1.1, linestyle="--", label=f"worst case, {name}")
+            right.plot(distances, nominal, color=colour, marker="o", markersize=3.5, label=f"return, {name}")
+        right.axhline(reports[0].optimal_return, color=OPTIMAL, linestyle=":", linewidth=1.4, label="optimal")
+        right.set_title("certificate: all kernels within that distance")
+        right.set_ylabel("discounted return")
+        for axis in (left, right):
+            axis.set_xlabel(r"mismatch $d_{\mathrm{dyn}}(T^L, T^E)$")
+            axis.legend(fontsize=7.5)
+        figure.suptitle(f"{environment.name}   ({note})" if note else environment.name, fontsize=11)
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> list[Path]:
+    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and say where."""
+    written = []
     for suffix in ("png", "svg"):
         buffer = io.BytesIO()
         with matplotlib.rc_context(STYLE):
             figure.savefig(buffer, format=suffix, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-        temporary = path.with_name(f".{path.name}.{suffix}")
-        temporary.write_bytes(buffer.getvalue())
-        temporary.replace(path.with_name(f"{path.name}.{suffix}"))
+        written.append(path.with_name(f"{path.name}.{suffix}"))
+        write_atomically(written[-1], buffer.getvalue())
+    return written

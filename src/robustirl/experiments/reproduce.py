@@ -9,9 +9,10 @@ from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.published import published_returns
-from robustirl.experiments.results import results_csv, write_atomically
+from robustirl.experiments.results import read_results, results_csv, write_atomically
 from robustirl.experiments.runner import Timing, run
 from robustirl.experiments.specs import Record, RunSpec
+from robustirl.mdp.checks import as_count
 from robustirl.mdp.mdp import as_alpha
 from robustirl.planning.experts import require_expert_kind
 
@@ -34,22 +35,27 @@ class Outcome:
 
 
 def reproduce(specs: tuple[RunSpec, ...], out: Path, *, progress: Callable[[int], object] = lambda _: None) -> Outcome:
-    """Run the specs and write `results.csv` after every batch, then one figure per environment.
+    """Run the specs and write `results.csv` after every batch, then a figure per environment and noise model.
 
-    An interrupt (Ctrl-C) ends the run early; what is finished is in `results.csv`.
+    An interrupt (Ctrl-C) ends the run early; what is finished is in `results.csv`, and the same request into the same
+    folder goes on from there.
     """
     check_specs(specs)
+    out = Path(out)
     table = prepare(specs, out)
-    records: list[Record] = []
+    done = {record.spec: record for record in read_results(table, specs)}
+    if done:
+        progress(len(done))
     timing = Timing()
     complete = True
     try:
-        for batch in run(specs, timing):
-            records += batch
-            write_atomically(table, results_csv(records))
+        for batch in run([spec for spec in specs if spec not in done], timing):
+            done |= {record.spec: record for record in batch}
+            write_atomically(table, results_csv([done[spec] for spec in specs if spec in done]))
             progress(len(batch))
     except KeyboardInterrupt:
         complete = False
+    records = [done[spec] for spec in specs if spec in done]
     files = [table] if records else []
     if complete:
         files += draw(records, out)
@@ -64,8 +70,7 @@ def check_specs(specs: tuple[RunSpec, ...]) -> None:
         for noise in (spec.learner_noise, spec.expert_noise):
             environment.choose_noise_model(noise, spec.noise_model)
         require_expert_kind(spec.expert)
-        if spec.steps < 0:
-            raise InvalidInputError(f"steps is {spec.steps!r}, but a number of at least 0 is needed.")
+        as_count("steps", spec.steps)
 
 
 def prepare(specs: tuple[RunSpec, ...], out: Path) -> Path:
@@ -87,15 +92,15 @@ def prepare(specs: tuple[RunSpec, ...], out: Path) -> Path:
 
 
 def draw(records: list[Record], out: Path) -> list[Path]:
-    """One figure per environment in the records, as PNG and SVG."""
+    """One figure per environment and noise model in the records, as PNG and SVG."""
     from robustirl.experiments import figures  # Here, so that nothing else loads matplotlib.
 
     written = []
-    for name in dict.fromkeys(record.spec.environment for record in records):
-        own = [record for record in records if record.spec.environment == name]
-        model = own[0].spec.noise_model
+    pairs = dict.fromkeys((record.spec.environment, record.spec.noise_model) for record in records)
+    for name, model in pairs:
+        own = [record for record in records if (record.spec.environment, record.spec.noise_model) == (name, model)]
         published = published_returns() if model == PUBLISHED else None
         figure = figures.figure_returns(envs.make(name), own, published, note=f"noise model: {model}")
-        figures.save_figure(figure, out / name)
-        written += [out / f"{name}.png", out / f"{name}.svg"]
+        several = sum(other == name for other, _ in pairs) > 1
+        written += figures.save_figure(figure, out / (f"{name}-{model}" if several else name))
     return written

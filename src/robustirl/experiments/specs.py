@@ -13,7 +13,10 @@ PAPER_EXPERT_NOISES = (0.0, 0.05, 0.1, 0.15, 0.2)
 
 @dataclasses.dataclass(frozen=True, order=True)
 class RunSpec:
-    """One learner, one expert, one α: everything that determines a run."""
+    """One learner, one expert, one α: everything that determines a run.
+
+    Nothing in a finite run is random; the seed labels the row, and will choose layouts where there are several.
+    """
 
     environment: str
     noise_model: str

@@ -3,7 +3,7 @@
 Outer steps move the solution little, so each starts from what the last one left: its value, corrected to
 first order for the change of the reward, its occupancy, and its inverse of I - γ P_mix. That one matrix
 serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
-halves a residual.
+brings a residual down fast enough.
 """
 
 import equinox as eqx
@@ -20,6 +20,8 @@ from robustirl.planning.newton import newton_steps
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.verdict import Solution, stopping_rule
 from robustirl.rewards import AbstractReward
+
+WORST_ERROR = 1e-3  # Of the temperature: what an error of the value may at most do to the player's log-probabilities.
 
 
 class Neighbour(eqx.Module):
@@ -59,6 +61,7 @@ def learn(
     mdp = game.mdp
     rule = stopping_rule(game, expert, planner_tolerance)
     threshold = 0.0 if tolerance is None else tolerance
+    worst_error = WORST_ERROR * temperatures.player if temperatures.player > 0 else jnp.inf
     extended = optax.with_extra_args_support(optimizer)
 
     def dual(parameters: PyTree, near: Neighbour):
@@ -86,22 +89,28 @@ def learn(
         following = optax.apply_updates(parameters, updates)
         prediction = here.value + here.inverse.apply(model(following) - model(parameters))
         gap = jnp.abs(here.occupancy - expert).sum()
-        return LoopState(
+        sound = solution.verdict.converged & exact & (solution.verdict.error_bound <= worst_error)
+        after = LoopState(
             step=state.step + 1,
             parameters=parameters,
             next_parameters=following,
             near=eqx.tree_at(lambda n: n.value, here, prediction),
             optimizer=memory,
             solution=solution,
-            planned=solution.verdict.converged & exact,
+            planned=sound,
             history=History(
                 occupancy_gap=state.history.occupancy_gap.at[state.step].set(gap),
                 dual=state.history.dual.at[state.step].set(value),
                 planner_steps=state.history.planner_steps.at[state.step].set(solution.verdict.iterations),
             ),
             error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
-            finished=~(solution.verdict.converged & exact) | (gap <= threshold),
+            finished=gap <= threshold,
         )
+        # An unsound step is not taken: the fit ends where it was. (There is nowhere to stay at the very start.)
+        stay = ~sound & (state.step > 0)
+        kept = eqx.tree_at(lambda st: (st.planned, st.finished), state, (jnp.asarray(False), jnp.asarray(True)))
+        after = jax.lax.cond(stay, lambda: kept, lambda: after)
+        return eqx.tree_at(lambda st: st.finished, after, after.finished | ~sound)
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
         return (state.step <= steps) & ~state.finished

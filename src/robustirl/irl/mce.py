@@ -24,7 +24,9 @@ from robustirl.irl.loop import learn
 from robustirl.irl.optimizers import ADAM
 from robustirl.irl.result import Fit, Status
 from robustirl.mdp import MDP, MarkovGame, as_occupancy
-from robustirl.planning.operators import Temperatures, require_temperatures
+from robustirl.mdp.checks import as_count, as_positive
+from robustirl.mdp.mdp import as_world
+from robustirl.planning.operators import Temperatures, as_temperatures
 from robustirl.planning.verdict import stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import ArrayLike
@@ -52,8 +54,9 @@ def fit(
         occupancy: ρ(s), the expert's normalised discounted state occupancy, `[S]`.
         alpha: α in (0, 1]: one for standard MCE IRL, less for an opponent who acts with probability 1-α.
         reward: The reward model; one parameter per state by default.
-        optimizer: Any Optax optimiser; the paper's Adam by default, `LBFGS` for the convex case α = 1.
-        steps: The largest number of parameter updates.
+        optimizer: Any Optax optimiser; the paper's Adam by default, `LBFGS` for the convex case α = 1. A fit is
+            compiled anew for every optimiser object, so make it once and reuse it.
+        steps: The largest number of parameter updates; a fit is compiled anew for every such number.
         tolerance: Stop once ‖ρ_mix - ρ‖₁ is this small; by default all steps are taken, as in the paper.
         temperatures: Entropy weights of player and opponent; the paper's by default.
         planner_tolerance: Accuracy of every planner call; see `robustirl.planning.newton`.
@@ -122,16 +125,20 @@ def fit_many(
         >>> [round(f.player[0, 0].item(), 3) for f in fit_many([world] * 2, [rho] * 2, [1.0, 0.9], steps=500)]
         [0.889, 0.988]
     """
-    require_temperatures(temperatures)
+    temperatures = as_temperatures(temperatures)
+    mdps = [as_world(mdp) for mdp in mdps]
     if not len(mdps) == len(occupancies) == len(alphas) > 0:
         raise InvalidInputError(
             f"{len(mdps)} worlds, {len(occupancies)} occupancies and {len(alphas)} alphas were given,"
             " but one of each per fit is needed, and at least one."
         )
-    if steps < 0:
-        raise InvalidInputError(f"steps is {steps!r}, but a number of at least 0 is needed.")
-    if tolerance is not None and not tolerance > 0:
-        raise InvalidInputError(f"the tolerance is {tolerance!r}, but a number above 0 is needed.")
+    steps = as_count("steps", steps)
+    if tolerance is not None:
+        tolerance = as_positive("the tolerance", tolerance)
+    if not (callable(getattr(optimizer, "init", None)) and callable(getattr(optimizer, "update", None))):
+        raise InvalidInputError(
+            f"the optimizer is {optimizer!r}, but an Optax optimiser is needed, such as optax.adam(0.1)."
+        )
     games = [MarkovGame(mdp, alpha) for mdp, alpha in zip(mdps, alphas, strict=True)]
     experts = [as_occupancy(rho, mdp) for rho, mdp in zip(occupancies, mdps, strict=True)]
     models = _reward_models(rewards, mdps)
@@ -165,6 +172,8 @@ def _reward_models(
         models = [rewards] * len(mdps)
     else:
         models = [TabularReward(mdp.num_states) for mdp in mdps] if rewards is None else list(rewards)
+    if not all(isinstance(model, AbstractReward) for model in models):
+        raise InvalidInputError("the reward is not a reward model; give one, such as LinearReward(features).")
     if len(models) != len(mdps):
         raise InvalidInputError(
             f"{len(models)} reward models were given for {len(mdps)} fits; give one for all, or one for each."
@@ -189,9 +198,9 @@ def _require_success(result: Fit, tolerance: float | None, which: str) -> None:
     verdict = result.verdict
     if verdict.status == Status.FAILED:
         raise ConvergenceError(
-            f"planning failed in step {int(verdict.steps)} of the fit{which}, with error bound"
-            f" {float(verdict.error_bound):.3e}; lower the learning rate,"
-            " or pass throw=False to look at the unfinished fit."
+            f"planning failed after {int(verdict.steps)} steps of the fit{which}, where the reward had grown to"
+            f" {float(np.abs(result.reward).max()):.1e}: no reward may match this expert, or the steps are too large;"
+            " take smaller or fewer steps, or pass throw=False to keep the last sound iterate."
         )
     if tolerance is not None and verdict.status != Status.CONVERGED:
         raise ConvergenceError(

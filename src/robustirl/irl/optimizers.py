@@ -9,7 +9,9 @@ ADAM = optax.adam(0.5, b1=0.9, b2=0.99, eps=1e-7)
 """The paper's Adam (appendix, hyperparameters for the GridWorld experiments)."""
 
 LBFGS = optax.lbfgs(memory_size=20)
-"""L-BFGS with a line search, for α = 1, where the dual is convex and smooth and it converges in few steps.
+"""L-BFGS with a line search, for α = 1, where the dual is convex and smooth, and an expert who can be matched.
 
-Below one the dual is neither, so that its line search may stall; the verdict will say so.
+Where no policy matches the expert (`robustirl.theory.existence` tells), the dual has no minimum and L-BFGS follows
+it towards infinite rewards until planning fails; below α = 1 the dual is neither convex nor smooth, and its line
+search may stall. The verdict says so in both cases; Adam with a limited number of steps is the remedy.
 """

@@ -16,7 +16,7 @@ class Status(enum.StrEnum):
     BUDGET = "budget"
     """All steps were taken; the gap is what the history says."""
     FAILED = "failed"
-    """A planner inside the fit did not converge, so the fit stopped."""
+    """A planner inside the fit could not vouch for its answer, so the fit stopped at the last one it could."""
 
 
 class FitVerdict(eqx.Module):
@@ -24,7 +24,7 @@ class FitVerdict(eqx.Module):
 
     Attributes:
         converged: Whether the occupancy gap came within the tolerance (zero, where none was given).
-        planned: Whether every planner call inside the fit converged.
+        planned: Whether every planner call converged, to an error far below the temperature that shapes the policies.
         steps: Parameter updates taken.
         occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, at the end.
         error_bound: The largest error bound ‖V - V*‖∞ of any planner call.

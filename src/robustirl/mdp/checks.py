@@ -1,5 +1,7 @@
 """Checks made where data enters, each with one sentence that names the first culprit."""
 
+import operator
+
 import jax
 import numpy as np
 from jax.core import Tracer
@@ -23,7 +25,11 @@ def place(index: tuple[int, ...], axes: tuple[str, ...] = AXES) -> str:
 
 def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -> None:
     """Refuse an array whose shape is not `shape`; `axes` names the axes in the message."""
-    if (found := np.shape(array)) != shape:  # pyright: ignore[reportCallIssue, reportArgumentType]
+    try:
+        found = np.shape(array)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not a rectangular array ({str(error).splitlines()[0]}).") from None
+    if found != shape:
         raise InvalidInputError(
             f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
         )
@@ -61,6 +67,39 @@ def require_finite(name: str, array: np.ndarray, axes: tuple[str, ...] = AXES) -
         raise InvalidInputError(
             f"{name} is not finite at {place(index, axes)}: {float(array[index])!r}; replace it by a finite number."
         )
+
+
+def as_count(name: str, value: object, least: int = 0) -> int:
+    """`value` as a whole number of at least `least`, or a sentence about why it is none."""
+    try:
+        count = operator.index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        count = None
+    if count is None or count < least:
+        raise InvalidInputError(f"{name} is {value!r}, but a whole number of at least {least} is needed.")
+    return count
+
+
+def as_positive(name: str, value: object) -> float:
+    """`value` as a finite number above zero, or a sentence about why it is none."""
+    try:
+        number = float("nan") if isinstance(value, str) else float(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise InvalidInputError(f"{name} is {value!r}, but a finite number above 0 is needed.")
+    return number
+
+
+def normalized(array: np.ndarray) -> np.ndarray:
+    """Distributions along the last axis, freed of the rounding that a check forgives; rows of zeros stay.
+
+    A row that sums to 1 + 1e-10 would make the bounds that divide by 1 - γ false where γ is near enough to one.
+    """
+    array = array.astype(np.float64)
+    sums = array.sum(-1, keepdims=True)
+    as_good_as_one = np.abs(sums - 1) <= 8 * np.finfo(np.float64).eps
+    return array / np.where((sums == 0) | as_good_as_one, 1, sums)
 
 
 def as_floats(name: str, array: object) -> np.ndarray:

@@ -6,6 +6,7 @@ is the kernel's own business: nothing outside this package indexes an `[S, A, S]
 """
 
 import abc
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -17,6 +18,9 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.precision import as_float, sum_tolerance
 from robustirl.types import ArrayLike
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 
 class AbstractKernel(eqx.Module):
@@ -62,6 +66,18 @@ class AbstractKernel(eqx.Module):
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         """A successor of each (state, action), drawn from this very kernel."""
 
+    @abc.abstractmethod
+    def to_sparse(self) -> "scipy.sparse.csr_array":
+        """The kernel as one sparse matrix `[S·A, S]` on the host, row s·|A| + a being T(·|s,a); not inside `jit`."""
+
+    @abc.abstractmethod
+    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
+        """The kernel whose expected next values are lowest among those with rows within ℓ1 distance `radius` of these.
+
+        Half the radius is the mass of a row that moves: away from its successors of highest value, to the
+        one state of lowest value. Rows of zeros stay; `tilted(-value, radius)` has the highest expected values.
+        """
+
 
 class DenseKernel(AbstractKernel):
     """A kernel stored as one array `[S, A, S]`.
@@ -84,7 +100,7 @@ class DenseKernel(AbstractKernel):
         if checks.concrete(probabilities):
             array = checks.as_floats("the transition kernel", probabilities)
             _check_kernel(array, leaky)
-            probabilities = array
+            probabilities = array if leaky else checks.normalized(array)
         self.probabilities = as_float(probabilities)
         self.leaky = leaky
 
@@ -125,6 +141,19 @@ class DenseKernel(AbstractKernel):
             )
         return jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
 
+    def to_sparse(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        return scipy.sparse.csr_array(np.asarray(self.probabilities).reshape(-1, self.num_states))
+
+    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "DenseKernel":
+        falling = jnp.argsort(-value)  # One order of the states serves all rows.
+        mass = self.probabilities[..., falling]
+        higher = jnp.cumsum(mass, axis=-1) - mass
+        taken = jnp.clip(radius[..., None] / 2 - higher, 0, mass)
+        moved = (mass - taken).at[..., -1].add(taken.sum(-1))  # What the lowest itself gives it gets back.
+        return DenseKernel(moved[..., jnp.argsort(falling)], leaky=self.leaky)
+
 
 def require_same_size(first: AbstractKernel, second: AbstractKernel) -> None:
     """Refuse two kernels over different state or action spaces."""
@@ -144,8 +173,12 @@ def _check_kernel(array: np.ndarray, leaky: bool) -> None:
             " entry [s, a, t] is the probability of moving from s to t by a."
         )
     checks.require_probabilities("the transition kernel", array)
-    sums = array.sum(-1)
-    tolerance = sum_tolerance(array.dtype)
+    require_row_sums(array.sum(-1), leaky)
+
+
+def require_row_sums(sums: np.ndarray, leaky: bool) -> None:
+    """Refuse rows T(·|s,a) that sum to neither one nor zero; in a leaky kernel, rows that sum to more than one."""
+    tolerance = sum_tolerance(sums.dtype)
     bad = sums > 1 + tolerance if leaky else (np.abs(sums - 1) > tolerance) & (sums != 0)
     if bad.any():
         state, action = (int(i) for i in np.argwhere(bad)[0])

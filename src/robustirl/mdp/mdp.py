@@ -4,6 +4,7 @@ The reward is a separate argument everywhere, because the learner has none (M = 
 """
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -11,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
-from robustirl.precision import as_float
+from robustirl.precision import as_float, sum_tolerance
 from robustirl.types import ArrayLike
 
 
@@ -53,6 +54,7 @@ class MDP(eqx.Module):
         if checks.concrete(start):
             start = checks.as_floats("the initial distribution", start)
             checks.require_distributions("the initial distribution", start)
+            start = checks.normalized(start)
         self.initial = as_float(start)
         self.discount = _as_number("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
         if checks.concrete(self.kernel, self.mask):
@@ -92,22 +94,47 @@ def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:
     return _as_number("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
 
 
-def as_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
-    """A checked reward R(s), one finite number per state."""
-    checks.require_shape("the reward", reward, (mdp.num_states,), "states")
+def as_game(game: "MarkovGame | MDP") -> "MarkovGame":
+    """A game as it is, or a world as the game without an opponent."""
+    if isinstance(game, MarkovGame):
+        return game
+    return MarkovGame(as_world(game))
+
+
+def as_world(mdp: MDP) -> MDP:
+    """`mdp` itself, if it is one and of the precision in use."""
+    if not isinstance(mdp, MDP):
+        raise InvalidInputError(
+            f"a world is needed, but {type(mdp).__name__} was given; an environment's world is its .mdp(noise)."
+        )
+    if mdp.initial.dtype != jnp.zeros((), float).dtype:
+        raise InvalidInputError(
+            f"this world was built in {mdp.initial.dtype}, and the precision has been changed since;"
+            " build it after robustirl.enable_x64()."
+        )
+    return mdp
+
+
+def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Array, " S"]:
+    """A checked reward R(s), or another vector by that name: one finite number per state."""
+    checks.require_shape(name, reward, (as_world(mdp).num_states,), "states")
     if checks.concrete(reward):
-        reward = checks.as_floats("the reward", reward)
-        checks.require_finite("the reward", reward)
+        reward = checks.as_floats(name, reward)
+        checks.require_finite(name, reward)
     return as_float(reward)
 
 
 def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
-    checks.require_shape("the occupancy", occupancy, (mdp.num_states,), "states")
+    checks.require_shape("the occupancy", occupancy, (as_world(mdp).num_states,), "states")
     if checks.concrete(occupancy):
         array = checks.as_floats("the occupancy", occupancy)
+        tolerance = sum_tolerance(array.dtype)
+        array = np.where((array < 0) & (array >= -tolerance), 0, array)  # Rounding of whoever computed it.
         if mdp.kernel.leaky:
             checks.require_probabilities("the occupancy", array)
+            if not 0 < (total := float(array.sum())) <= 1 + tolerance:
+                raise InvalidInputError(f"the occupancy sums to {total!r}, but a sum in (0, 1] is needed.")
         else:
             checks.require_distributions("the occupancy", array)
         occupancy = array
@@ -118,20 +145,21 @@ def _as_number(name: str, value: ArrayLike, rule: str, holds) -> Float[Array, ""
     checks.require_shape(name, value, (), "a single number")
     if checks.concrete(value):
         try:
-            number = float(np.asarray(value))
+            number = float("nan") if isinstance(value, str | bytes) else float(np.asarray(value))
         except (TypeError, ValueError):
             raise InvalidInputError(f"{name} is {value!r}, but a number with {rule} is needed.") from None
         if not holds(number):
-            raise InvalidInputError(f"{name} is {number!r}, but a number with {rule} is needed.")
+            shown = repr(value) if isinstance(value, str | bytes) else repr(number)
+            raise InvalidInputError(f"{name} is {shown}, but a number with {rule} is needed.")
     return as_float(value)
 
 
 def _as_mask(mask: ArrayLike, size: tuple[int, int]) -> Bool[Array, "S A"]:
     checks.require_shape("the action mask", mask, size, "states, actions")
-    array = jnp.asarray(mask)
+    array = mask if isinstance(mask, jax.Array) else np.asarray(mask)
     if array.dtype != bool:
         raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; use `array > 0`.")
-    return array
+    return jnp.asarray(array)
 
 
 def _check_mask(mask: np.ndarray, exists: np.ndarray) -> None:

@@ -24,7 +24,7 @@ def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
                 f"the policy gives probability {float(array[state, action])!r} to action {action} in state {state},"
                 " where that action is not available; give it 0."
             )
-        policy = array
+        policy = checks.normalized(array)
     return as_float(policy)
 
 

@@ -2,10 +2,13 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_policy, as_reward
+from robustirl.mdp.checks import as_count
+from robustirl.mdp.mdp import as_world
 from robustirl.planning.linear import solve_policy, solve_policy_transpose
 from robustirl.types import ArrayLike
 
@@ -17,6 +20,7 @@ def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array,
         >>> policy_value(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).tolist()
         [6.0]
     """
+    require_sound(mdp)
     return solve_policy(mdp, as_policy(policy, mdp), as_reward(reward, mdp))
 
 
@@ -28,7 +32,8 @@ def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
         >>> state_occupancy(walk, [[1.0], [1.0]]).tolist()
         [0.5, 0.5]
     """
-    return (1 - mdp.discount) * solve_policy_transpose(mdp, as_policy(policy, mdp), mdp.initial)
+    visits = solve_policy_transpose(mdp, as_policy(policy, as_world(mdp)), mdp.initial)
+    return (1 - mdp.discount) * jnp.maximum(visits, 0)  # Rounding can leave an unvisited state a hair below zero.
 
 
 def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
@@ -41,7 +46,6 @@ def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[A
     return mdp.initial @ policy_value(mdp, policy, reward)
 
 
-@eqx.filter_jit
 def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int = 1000) -> Float[Array, ""]:
     """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
 
@@ -52,8 +56,13 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
         >>> total_return(MDP([[[1.0]]], discount=0.5), [[1.0]], [-1.0], horizon=9).item()
         -10.0
     """
-    require_horizon(horizon)
-    reward, policy = as_reward(reward, mdp), as_policy(policy, mdp)
+    require_sound(mdp)
+    horizon = as_count("the horizon", horizon)
+    return _total_return(mdp, as_policy(policy, mdp), as_reward(reward, mdp), horizon)
+
+
+@eqx.filter_jit
+def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"], horizon: int) -> Float[Array, ""]:
     chain = mdp.kernel.policy_matrix(policy)
 
     def step(_: Int[Array, ""], state: tuple[Float[Array, " S"], Float[Array, ""]]):
@@ -65,7 +74,10 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     return total
 
 
-def require_horizon(horizon: int) -> None:
-    """Refuse a negative number of steps."""
-    if horizon < 0:
-        raise InvalidInputError(f"the horizon is {horizon!r} steps, but at least 0 are needed.")
+def require_sound(mdp: MDP) -> None:
+    """Refuse to measure returns where probability leaks: they would count the lost mass as zero reward."""
+    if as_world(mdp).kernel.leaky:
+        raise InvalidInputError(
+            "returns cannot be measured in a leaky world, whose rows sum to less than 1;"
+            " use the environment's evaluation_mdp instead."
+        )

@@ -13,7 +13,6 @@ from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
 from robustirl.mdp import MDP
-from robustirl.precision import epsilon
 
 
 def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
@@ -73,7 +72,7 @@ def refine_occupancy(
     def size(fault: Float[Array, " S"]) -> Float[Array, ""]:
         return jnp.abs(fault).sum()
 
-    goal = jnp.maximum(tolerance * (1 - mdp.discount), 4 * epsilon(start))
+    goal = tolerance * (1 - mdp.discount)
 
     def correct(state, inverse: PolicyInverse):
         occupancy, fault, _ = state
@@ -88,4 +87,4 @@ def refine_occupancy(
     occupancy, fault, _ = corrected((start, defect(start), jnp.asarray(True)), inverse)
     inverse = jax.lax.cond(size(fault) > goal, lambda: invert_policy(mdp, policy), lambda: inverse)
     occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), inverse)
-    return occupancy, inverse, size(fault) <= goal
+    return jnp.maximum(occupancy, 0), inverse, size(fault) <= goal

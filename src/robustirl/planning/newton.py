@@ -21,9 +21,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl.mdp import MarkovGame, as_reward, mixture
+from robustirl.mdp import MDP, MarkovGame, as_game, as_reward, mixture
+from robustirl.mdp.checks import as_count
 from robustirl.planning.linear import PolicyInverse, invert_policy
-from robustirl.planning.operators import Backup, Temperatures, two_player_backup
+from robustirl.planning.operators import Backup, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
 from robustirl.types import ArrayLike
 
@@ -32,7 +33,7 @@ DEFAULT_MAX_STEPS = 500  # Each halves the residual, so that this is out of reac
 
 
 def newton(
-    game: MarkovGame,
+    game: MarkovGame | MDP,
     reward: ArrayLike,
     *,
     temperatures: Temperatures = Temperatures(),
@@ -50,10 +51,11 @@ def newton(
         >>> bool(solution.verdict.converged), round(solution.value.item(), 6)
         (True, 3.386294)
     """
+    game, temperatures = as_game(game), as_temperatures(temperatures)
     reward = as_reward(reward, game.mdp)
-    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp)
-    rule = stopping_rule(game, reward, tolerance)
-    solution, _ = _newton(game, reward, start, None, rule, temperatures, max_steps)
+    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp, "the initial value")
+    rule = stopping_rule(game, reward, tolerance, temperatures)
+    solution, _ = _newton(game, reward, start, None, rule, temperatures, as_count("max_steps", max_steps, 1))
     return checked(solution, throw=throw, solver="Newton's method")
 
 
@@ -90,7 +92,7 @@ def newton_steps(
         solved = rule.satisfied(now.residual, now.value)
         return ~solved & jnp.isfinite(now.residual) & (now.steps < max_steps)
 
-    def chord(now: _Iterate, inverse: PolicyInverse) -> _Iterate:
+    def chord(now: _Iterate, inverse: PolicyInverse, unsolved=unsolved) -> _Iterate:
         """Steps with the inverse at hand, for as long as each is worth it."""
 
         def attempt(state: tuple[_Iterate, Bool[Array, ""]]) -> tuple[_Iterate, Bool[Array, ""]]:
@@ -109,8 +111,14 @@ def newton_steps(
         return chord(after, inverse), inverse
 
     first = look(start, jnp.asarray(0))
+    cold = inverse is None
     state = renew(first) if inverse is None else (chord(first, inverse), inverse)
     now, inverse = jax.lax.while_loop(lambda s: unsolved(s[0]), lambda s: renew(s[0]), state)
+    if cold:
+        # To the end of what the inverse can do, for next to nothing: ties are shared by a finer measure than values are
+        # asked for. Within a loop, where thousands of solutions are wanted, they come from neighbours just as fine.
+        fine = chord(now, inverse, lambda now: jnp.isfinite(now.residual) & (now.steps < max_steps))
+        now = eqx.tree_at(lambda it: it.steps, fine, now.steps)
     verdict = Verdict(
         rule.satisfied(now.residual, now.value), now.steps, now.residual, rule.error_bound(now.residual, now.value)
     )

@@ -63,9 +63,15 @@ def soft_maximum(
     if temperature == 0:
         weights = (mask & (q >= best[:, None] - tie_margin)).astype(q.dtype)
         return best, weights / weights.sum(-1, keepdims=True)
-    weights = jnp.where(mask, jnp.exp((q - best[:, None]) / temperature), 0)
+    # Masked twice: an exponential that overflows where there is no action would make the derivative NaN.
+    weights = jnp.where(mask, jnp.exp(jnp.where(mask, q - best[:, None], 0) / temperature), 0)
     total = weights.sum(-1, keepdims=True)
     return best + temperature * jnp.log(total[:, 0]), weights / total
+
+
+def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float[Array, ""]:
+    """How close expected values must be to count as tied: a fixed fraction of the largest."""
+    return tie_tolerance(expected) * jnp.max(jnp.abs(expected), where=mask, initial=0)
 
 
 def two_player_backup(
@@ -75,11 +81,10 @@ def two_player_backup(
     temperatures: Temperatures = Temperatures(),
 ) -> Backup:
     """The backup of the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
-    require_temperatures(temperatures)
     mdp, alpha = game.mdp, game.alpha
+    temperatures = as_temperatures(temperatures)
     expected = mdp.discount * mdp.kernel.expect(value)
-    scale = jnp.max(jnp.abs(expected), where=mdp.mask, initial=0)
-    margin = tie_tolerance(value, mdp.discount) * scale
+    margin = tie_margin(expected, mdp.mask)
     gain, player = soft_maximum(alpha * expected, mdp.mask, temperatures.player, alpha * margin)
     loss, opponent = soft_maximum(-expected, mdp.mask, temperatures.opponent, margin)
     return Backup(reward + gain - (1 - alpha) * loss, player, opponent)
@@ -96,11 +101,9 @@ def soft_backup(
         >>> round(value.item(), 6), policy.tolist()
         (0.693147, [[0.5, 0.5]])
     """
-    require_temperatures(Temperatures(temperature))
+    temperature = as_temperatures((temperature, 0.0)).player
     expected = mdp.discount * mdp.kernel.expect(value)
-    scale = jnp.max(jnp.abs(expected), where=mdp.mask, initial=0)
-    margin = tie_tolerance(value, mdp.discount) * scale
-    gain, policy = soft_maximum(expected, mdp.mask, temperature, margin)
+    gain, policy = soft_maximum(expected, mdp.mask, temperature, tie_margin(expected, mdp.mask))
     return reward + gain, policy
 
 
@@ -111,8 +114,16 @@ def hard_backup(
     return soft_backup(mdp, reward, value, temperature=0.0)
 
 
-def require_temperatures(temperatures: Temperatures) -> None:
-    """Refuse a temperature that is not a finite number of at least 0."""
-    for name, value in zip(Temperatures._fields, temperatures, strict=True):
+def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Temperatures:
+    """Two temperatures, each a finite number of at least 0."""
+    try:
+        player, opponent = temperatures
+        checked = Temperatures(*(float("nan") if isinstance(t, str) else float(t) for t in (player, opponent)))
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"the temperatures are {temperatures!r}, but two numbers are needed, the player's and the opponent's."
+        ) from None
+    for name, value in zip(Temperatures._fields, checked, strict=True):
         if not 0 <= value < float("inf"):
             raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number >= 0 is needed.")
+    return checked

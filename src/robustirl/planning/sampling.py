@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_policy, as_reward
-from robustirl.planning.evaluation import require_horizon
+from robustirl.mdp.checks import as_count
+from robustirl.planning.evaluation import require_sound
 from robustirl.types import ArrayLike
 
 
@@ -41,14 +41,8 @@ def sampled_total_return(
         >>> estimate.mean.item(), estimate.deviation.item()
         (-0.5, 0.0)
     """
-    require_horizon(horizon)
-    if repetitions < 2:
-        raise InvalidInputError(f"repetitions is {repetitions!r}, but at least 2 are needed for a deviation.")
-    if mdp.kernel.leaky:
-        raise InvalidInputError(
-            "a leaky world cannot be sampled, because its rows sum to less than 1;"
-            " sample the evaluation world of the same environment instead."
-        )
+    require_sound(mdp)
+    horizon, repetitions = as_count("the horizon", horizon), as_count("repetitions", repetitions, 2)
     return _sampled(mdp, as_policy(policy, mdp), as_reward(reward, mdp), key, repetitions, horizon)
 
 

@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from robustirl.errors import InvalidInputError
-from robustirl.mdp import MarkovGame, as_reward
-from robustirl.planning.operators import Backup, Temperatures, two_player_backup
+from robustirl.mdp import MDP, MarkovGame, as_game, as_reward
+from robustirl.mdp.checks import as_count
+from robustirl.planning.operators import Backup, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
 from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
 
 def value_iteration(
-    game: MarkovGame,
+    game: MarkovGame | MDP,
     reward: ArrayLike,
     *,
     temperatures: Temperatures = Temperatures(),
@@ -31,11 +31,12 @@ def value_iteration(
     """Solve the game by repeated backups.
 
     Args:
-        game: The world and α.
+        game: The world and α; a world alone stands for α = 1.
         reward: R(s), `[S]`.
         temperatures: Entropy weights of player and opponent; the paper's by default.
         initial_value: Where to start, `[S]`; zero by default.
-        tolerance: The guaranteed ‖V - V*‖∞, relative to max(1, ‖V‖∞). By default 1e-10 in float64.
+        tolerance: The guaranteed ‖V - V*‖∞, relative to ‖V‖∞, or to the temperature where that is larger. By default
+            1e-10 in float64.
         max_steps: The largest number of backups; by default as many as the contraction can need.
         throw: Raise `ConvergenceError` if the tolerance is not reached.
 
@@ -45,9 +46,12 @@ def value_iteration(
         >>> round(value_iteration(game, [1.0]).value.item(), 6)
         2.0
     """
+    game, temperatures = as_game(game), as_temperatures(temperatures)
     reward = as_reward(reward, game.mdp)
-    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp)
-    rule = stopping_rule(game, reward, tolerance)
+    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp, "the initial value")
+    rule = stopping_rule(game, reward, tolerance, temperatures)
+    if max_steps is not None:
+        max_steps = as_count("max_steps", max_steps, 1)
     solution = _value_iteration(game, reward, start, rule, temperatures, max_steps)
     return checked(solution, throw=throw, solver="value iteration")
 
@@ -99,7 +103,7 @@ def sweep(
 
 def most_sweeps(rule: StoppingRule, residual: Float[Array, ""]) -> Int[Array, ""]:
     """How many sweeps the contraction can need from this first residual, with a tenth to spare."""
-    ratio = jnp.maximum(residual / (rule.tolerance * (1 - rule.discount)), 1)
+    ratio = jnp.maximum(residual / (rule.tolerance * rule.unit * (1 - rule.discount)), 1)
     sweeps = jnp.log(ratio) / -jnp.log(jnp.maximum(rule.discount, 1e-3))
     return jnp.where(jnp.isfinite(sweeps), 1.1 * sweeps + 10, 0).astype(int)
 
@@ -119,7 +123,7 @@ class FiniteHorizonSolution(eqx.Module):
 
 
 def backward_induction(
-    game: MarkovGame,
+    game: MarkovGame | MDP,
     reward: ArrayLike,
     horizon: int,
     *,
@@ -134,10 +138,12 @@ def backward_induction(
         >>> backward_induction(game, [1.0], horizon=2).value[:, 0].tolist()
         [1.5, 1.0, 0.0]
     """
-    if horizon < 1:
-        raise InvalidInputError(f"the horizon is {horizon!r}, but at least 1 decision is needed.")
+    horizon, temperatures = as_count("the horizon", horizon, 1), as_temperatures(temperatures)
+    game = as_game(game)
     reward = as_reward(reward, game.mdp)
-    last = jnp.zeros_like(reward) if terminal_value is None else as_reward(terminal_value, game.mdp)
+    last = (
+        jnp.zeros_like(reward) if terminal_value is None else as_reward(terminal_value, game.mdp, "the terminal value")
+    )
 
     def stage(value: Float[Array, " S"], _: None) -> tuple[Float[Array, " S"], Backup]:
         backup = two_player_backup(game, reward, value, temperatures)

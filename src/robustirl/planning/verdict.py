@@ -7,7 +7,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MarkovGame, mixture
-from robustirl.mdp.checks import concrete
+from robustirl.mdp.checks import as_positive, concrete
+from robustirl.planning.operators import Temperatures
 from robustirl.precision import as_float, epsilon, smallest_tolerance, solver_tolerance
 
 
@@ -52,10 +53,11 @@ class Solution(eqx.Module):
 
 
 class StoppingRule(eqx.Module):
-    """Stop as soon as ‖V - V*‖∞ <= tolerance · max(1, ‖V‖∞) is certain."""
+    """Stop as soon as ‖V - V*‖∞ <= tolerance · max(unit, ‖V‖∞) is certain."""
 
     tolerance: Float[Array, ""]
     discount: Float[Array, ""]
+    unit: Float[Array, ""]
 
     def error_bound(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Float[Array, ""]:
         """The contraction bound (residual + rounding) / (1-γ)."""
@@ -64,15 +66,25 @@ class StoppingRule(eqx.Module):
 
     def satisfied(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Bool[Array, ""]:
         """Whether the value is good enough; false for anything that is not a number."""
-        scale = jnp.maximum(1, jnp.max(jnp.abs(value)))
+        scale = jnp.maximum(self.unit, jnp.max(jnp.abs(value)))
         return self.error_bound(residual, value) <= self.tolerance * scale
 
 
-def stopping_rule(game: MarkovGame, reward: Float[Array, " S"], tolerance: float | None) -> StoppingRule:
-    """The rule for a game, with the default tolerance of its precision and discount when none is given."""
+def stopping_rule(
+    game: MarkovGame, reward: Float[Array, " S"], tolerance: float | None, temperatures: Temperatures = Temperatures()
+) -> StoppingRule:
+    """The rule for a game, with the default tolerance of its precision and discount when none is given.
+
+    The unit is the larger temperature, in which entropies count. Without entropies there is none but the reward's
+    own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*.
+    """
     discount = game.mdp.discount
+    size = jnp.max(jnp.abs(reward)) / 2
+    unit = as_float(max(temperatures)) if max(temperatures) > 0 else jnp.where(size > 0, size, 1)
     if tolerance is None:
-        return StoppingRule(solver_tolerance(reward, discount), discount)
+        return StoppingRule(solver_tolerance(reward, discount), discount, unit)
+    if concrete(tolerance):
+        tolerance = as_positive("the tolerance", tolerance)
     if concrete(discount, tolerance):
         least = float(smallest_tolerance(reward, discount))
         if not tolerance >= least:
@@ -80,7 +92,7 @@ def stopping_rule(game: MarkovGame, reward: Float[Array, " S"], tolerance: float
                 f"the tolerance {tolerance!r} is out of reach of {reward.dtype} at discount {float(discount)!r};"
                 f" ask for at least {least:.1e}."
             )
-    return StoppingRule(as_float(tolerance), discount)
+    return StoppingRule(as_float(tolerance), discount, unit)
 
 
 def checked(solution: Solution, *, throw: bool, solver: str) -> Solution:

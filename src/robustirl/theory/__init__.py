@@ -1,1 +1,23 @@
 """The paper's theorems as functions: bounds, existence, certificates, the choice of α."""
+
+from robustirl.theory.alpha import AlphaChoice as AlphaChoice
+from robustirl.theory.alpha import choose_alpha as choose_alpha
+from robustirl.theory.bounds import Bound as Bound
+from robustirl.theory.bounds import infeasible_bound as infeasible_bound
+from robustirl.theory.bounds import robust_bound as robust_bound
+from robustirl.theory.bounds import saddle_bound as saddle_bound
+from robustirl.theory.bounds import saddle_bound_corrected as saddle_bound_corrected
+from robustirl.theory.bounds import soft_policy_bound as soft_policy_bound
+from robustirl.theory.bounds import standard_bound as standard_bound
+from robustirl.theory.bounds import standard_bound_soft_expert as standard_bound_soft_expert
+from robustirl.theory.bounds import transfer_bound as transfer_bound
+from robustirl.theory.bounds import transfer_bound_trained_with_expert as transfer_bound_trained_with_expert
+from robustirl.theory.certificate import Certificate as Certificate
+from robustirl.theory.certificate import certify as certify
+from robustirl.theory.constants import kappa as kappa
+from robustirl.theory.constants import reward_magnitude as reward_magnitude
+from robustirl.theory.existence import closest_occupancy as closest_occupancy
+from robustirl.theory.existence import find_matching_policy as find_matching_policy
+from robustirl.theory.existence import rank_test as rank_test
+from robustirl.theory.gradient import log_loss as log_loss
+from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient

@@ -1,0 +1,57 @@
+"""The command line: a thin front over `robustirl.experiments`.
+
+Documented dataclasses are the commands, and their fields the options.
+"""
+
+import dataclasses
+import sys
+from typing import Annotated
+
+import tyro
+
+from robustirl import __version__
+from robustirl.cli.compare import Compare, run_compare
+from robustirl.cli.console import errors
+from robustirl.cli.reproduce import Reproduce, run_reproduce
+from robustirl.cli.theory import Theory, run_theory
+from robustirl.errors import RobustIRLError
+from robustirl.precision import enable_x64
+
+
+@dataclasses.dataclass(frozen=True)
+class Version:
+    """Print the version."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; the return value is the exit status."""
+    enable_x64()
+    given = sys.argv[1:] if arguments is None else arguments
+    if given == ["--version"]:
+        given = ["version"]
+    command = tyro.cli(
+        Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+        | Annotated[Compare, tyro.conf.subcommand("compare")]
+        | Annotated[Theory, tyro.conf.subcommand("theory")]
+        | Annotated[Version, tyro.conf.subcommand("version")],
+        args=given,
+        prog="robustirl",
+        description="Inverse reinforcement learning when the expert's world and the learner's move differently.",
+    )
+    try:
+        match command:
+            case Reproduce():
+                return run_reproduce(command)
+            case Compare():
+                return run_compare(command)
+            case Theory():
+                return run_theory(command)
+            case _:
+                print(f"robustirl {__version__}")
+                return 0
+    except RobustIRLError as error:
+        errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        errors.print("robustirl: interrupted.", highlight=False)
+        return 130

@@ -1,0 +1,162 @@
+"""`robustirl theory`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import tyro
+from rich.table import Table
+
+from robustirl import envs
+from robustirl.cli.console import console
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.specs import PAPER_EXPERT_NOISES
+from robustirl.experiments.theory_report import Learnt, PairReport, report_pairs
+from robustirl.irl.mce import PAPER_STEPS
+from robustirl.theory.existence import Closest, Matching, closest_occupancy, find_matching_policy
+
+
+@dataclasses.dataclass(frozen=True)
+class Theory:
+    """Say what the theory guarantees for a learner and an expert whose worlds differ, and draw it."""
+
+    environment: Annotated[str, tyro.conf.Positional] = "three-state"
+    """Which environment."""
+    noise_model: str | None = None
+    """Which kernel the noise means; the environment's default when left out."""
+    learner_noise: float = 0.0
+    """The learner's noise."""
+    expert_noise: float = 0.1
+    """The expert's noise."""
+    occupancy: Path | None = None
+    """An expert's state occupancy in place of an expert's world: a text file, one number a state."""
+    alpha: float | None = None
+    """The player's chance of control; by the rule 1 - d/2 when left out."""
+    discount: float | None = None
+    """The discount; the environment's when left out."""
+    expert: Literal["soft", "optimal"] = "optimal"
+    """The expert's policy for the true reward; the theorems are about optimal ones."""
+    steps: int = PAPER_STEPS
+    """Parameter updates per fit."""
+    sweep: tuple[float, ...] = PAPER_EXPERT_NOISES
+    """The expert's noises along the figure's axis."""
+    out: Path | None = None
+    """The folder for the figure; none is drawn when left out."""
+
+
+def run_theory(command: Theory) -> int:
+    """The `theory` command."""
+    options = {} if command.discount is None else {"discount": command.discount}
+    environment = envs.make(command.environment, **options)
+    if command.occupancy is not None:
+        return _from_occupancy(command, environment)
+    if command.out is not None and command.out.exists() and not command.out.is_dir():
+        raise InvalidInputError(f"{command.out} is a file, but --out must name a folder; choose another name.")
+    noises = list(dict.fromkeys([command.expert_noise, *(command.sweep if command.out else ())]))
+    reports = report_pairs(
+        environment,
+        command.noise_model,
+        command.learner_noise,
+        noises,
+        alpha=command.alpha,
+        expert=command.expert,
+        steps=command.steps,
+    )
+    _print_report(environment.name, reports[0])
+    if command.out is not None:
+        from robustirl.experiments import figures  # Here, so that only a figure loads matplotlib.
+
+        command.out.mkdir(parents=True, exist_ok=True)
+        model = command.noise_model or environment.noise_models[0]
+        note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
+        path = command.out / f"theory-{environment.name}"
+        for written in figures.save_figure(figures.figure_theory(environment, reports, note), path):
+            console.print(f"wrote {written}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
+    """What can be said from demonstrations alone: whether they can be matched, and if not, how nearly."""
+    path = command.occupancy
+    assert path is not None
+    try:
+        occupancy = np.loadtxt(path, ndmin=1)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{path} cannot be read as one number a line ({error}).") from None
+    learner = environment.mdp(command.learner_noise, command.noise_model)
+    console.print(
+        f"{environment.name}, learner's noise {command.learner_noise:g}, occupancy from {path}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    _print_existence(find_matching_policy(learner, occupancy), closest_occupancy(learner, occupancy))
+    return 0
+
+
+def _print_report(name: str, report: PairReport) -> None:
+    learner = report.learner
+    console.print(
+        f"{name}: {learner.num_states} states, {learner.num_actions} actions, γ = {float(learner.discount):g}",
+        highlight=False,
+    )
+    console.print(
+        f"mismatch d_dyn = {report.distance:.4g}, |R|max = {report.magnitude:.4g}, κ = {report.kappa:.4g}",
+        highlight=False,
+    )
+    _print_existence(report.matching, report.closest)
+    choice = report.choice
+    console.print(
+        f"which α: 1 - d/2 gives {choice.half_distance:.4g}; the corollary's rule {choice.corollary:.4g}"
+        " (its bound, corrected, is smallest at 1: docs/theory.md)",
+        highlight=False,
+        soft_wrap=True,
+    )
+    table = Table(title="what was learnt, and what is guaranteed (discounted returns)", title_justify="left")
+    table.add_column("")
+    table.add_column(f"standard, α = {report.standard.alpha:g}", justify="right")
+    table.add_column(f"robust, α = {report.robust.alpha:.4g}", justify="right")
+    for row in zip(_LABELS, *(_column(learnt, report) for learnt in (report.standard, report.robust)), strict=True):
+        table.add_row(*row)
+    console.print(table)
+
+
+_LABELS = (
+    "return in the learner's world",
+    "best return there",
+    "gap",
+    "bound: Theorem 1 / Theorem 3, if matched",
+    "bound: infeasible case, corrected",
+    "occupancy gap reached",
+    "certificate: worst return within d_dyn",
+    "certificate: best return within d_dyn",
+)
+
+
+def _column(learnt: Learnt, report: PairReport) -> tuple[str, ...]:
+    certificate = learnt.certificate
+    return (
+        f"{float(certificate.nominal_return):.4g}",
+        f"{report.optimal_return:.4g}",
+        f"{learnt.gap:.4g}",
+        _bound(learnt.bound.value, report),
+        _bound(learnt.infeasible.value, report),
+        f"{float(learnt.fit.verdict.occupancy_gap):.3g}",
+        f"{float(certificate.worst_return):.4g}",
+        f"{float(certificate.best_return):.4g}",
+    )
+
+
+def _print_existence(matching: Matching, closest: Closest) -> None:
+    if matching.feasible:
+        verdict = "yes: a policy of the learner has the expert's occupancy"
+    else:
+        verdict = (
+            f"no: the flow equations are off by at least {matching.violation:.3g} in l1,"
+            f" and no policy comes closer than an occupancy gap of {closest.gap:.3g}"
+        )
+    console.print(f"can it be matched: {verdict}", highlight=False, soft_wrap=True)
+
+
+def _bound(value: float, report: PairReport) -> str:
+    return f"{value:.4g}" + (" (vacuous)" if value >= report.trivial else "")

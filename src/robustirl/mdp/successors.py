@@ -1,0 +1,174 @@
+r"""Kernels as lists of successors: T(·|s,a) = Σ_k p(s,a,k) δ(n(s,a,k)).
+
+A move of a large world leads to few places: K successors n(s,a,·) with probabilities p(s,a,·). Then
+
+    Σ_s' T(s'|s,a) V(s') = Σ_k p(s,a,k) V(n(s,a,k))
+
+takes K products a pair, and memory grows as |S| |A| K where an array `[S, A, S]` grows as |S|²|A|. Nothing
+here allocates |S|² numbers but `policy_matrix`, whose result has that size, and the distance to a dense kernel.
+"""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
+from robustirl.precision import as_float
+from robustirl.types import ArrayLike
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+class SuccessorKernel(AbstractKernel):
+    """A kernel stored as K successors of every state-action pair.
+
+    Args:
+        next_states: `[S, A, K]`, the successors n(s,a,k), whole numbers from 0 to |S|-1. A successor may be listed
+            more than once; its probabilities then add up. Pairs with fewer than K successors repeat any state
+            with probability zero.
+        probabilities: `[S, A, K]`, p(s,a,k). A row of zeros says that the action does not exist there.
+        leaky: Accept rows that sum to less than one, as in `DenseKernel`.
+
+    Example:
+        >>> kernel = SuccessorKernel([[[0, 1]], [[1, 1]]], [[[0.75, 0.25]], [[0.5, 0.5]]])
+        >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
+        [[1.5], [3.0]]
+        >>> kernel.to_sparse().toarray().tolist()
+        [[0.75, 0.25], [0.0, 1.0]]
+    """
+
+    next_states: Int[Array, "S A K"]
+    probabilities: Float[Array, "S A K"]
+    leaky: bool = eqx.field(static=True)
+
+    def __init__(self, next_states: ArrayLike, probabilities: ArrayLike, *, leaky: bool = False):
+        if checks.concrete(next_states, probabilities):
+            array = checks.as_floats("the probabilities of the successors", probabilities)
+            next_states = _as_indices(next_states)
+            _check_successors(next_states, array, leaky)
+            probabilities = array
+        # 32 bits number two thousand million states and halve the memory of the list.
+        self.next_states = jnp.asarray(next_states, dtype=jnp.int32)
+        self.probabilities = as_float(probabilities)
+        self.leaky = leaky
+
+    @property
+    def num_states(self) -> int:
+        return self.probabilities.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.probabilities.shape[1]
+
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        return (self.probabilities * value[self.next_states]).sum(-1)
+
+    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
+        arriving = measure[..., None] * self.probabilities
+        return jax.ops.segment_sum(arriving.ravel(), self.next_states.ravel(), num_segments=self.num_states)
+
+    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
+        """The chain of a policy; the one method whose result takes |S|² numbers, so for direct solvers only."""
+        weights = policy[..., None] * self.probabilities
+        rows = jnp.arange(self.num_states)[:, None, None]
+        empty = jnp.zeros((self.num_states, self.num_states), weights.dtype)
+        return empty.at[rows, self.next_states].add(weights)
+
+    def row_sums(self) -> Float[Array, "S A"]:
+        return self.probabilities.sum(-1)
+
+    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
+        """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair; against a dense kernel it takes as much memory as that one does."""
+        require_same_size(self, other)
+        if isinstance(other, DenseKernel):
+            return jnp.abs(self._dense() - other.probabilities).sum(-1)
+        if not isinstance(other, SuccessorKernel):
+            return other.row_distances(self)
+        # Both lists as one signed measure a row. Sorting brings the entries of a successor together, and |·| is
+        # taken of their sum, since either list may name it several times.
+        places = jnp.concatenate([self.next_states, other.next_states], -1)
+        weights = jnp.concatenate([self.probabilities, -other.probabilities], -1)
+        order = jnp.argsort(places, -1)
+        places, weights = (jnp.take_along_axis(array, order, -1) for array in (places, weights))
+        fresh = jnp.diff(places, axis=-1, prepend=places[..., :1]) != 0
+        groups = jnp.cumsum(fresh, -1) + places.shape[-1] * jnp.arange(fresh[..., 0].size).reshape(*fresh.shape[:2], 1)
+        sums = jax.ops.segment_sum(weights.ravel(), groups.ravel(), num_segments=weights.size)
+        return jnp.abs(sums).reshape(weights.shape).sum(-1)
+
+    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
+        if self.leaky:
+            raise InvalidInputError(
+                "a leaky kernel cannot be sampled, because its rows sum to less than 1;"
+                " sample the evaluation world of the same environment instead."
+            )
+        choice = jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
+        return self.next_states[states, actions, choice]
+
+    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "SuccessorKernel":
+        """As in `AbstractKernel`, with K+1 successors: the state of lowest value need not have been one."""
+        falling = jnp.argsort(-value[self.next_states], -1)
+        places, mass = (jnp.take_along_axis(array, falling, -1) for array in (self.next_states, self.probabilities))
+        higher = jnp.cumsum(mass, axis=-1) - mass
+        taken = jnp.clip(radius[..., None] / 2 - higher, 0, mass)
+        lowest = jnp.full((*self.row_sums().shape, 1), jnp.argmin(value), places.dtype)
+        return SuccessorKernel(
+            jnp.concatenate([places, lowest], -1),
+            jnp.concatenate([mass - taken, taken.sum(-1, keepdims=True)], -1),
+            leaky=self.leaky,
+        )
+
+    def to_sparse(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        pairs, successors = self.num_states * self.num_actions, self.probabilities.shape[-1]
+        # Copies, because adding up the entries of a repeated successor happens in place.
+        columns, weights = (np.array(array).ravel() for array in (self.next_states, self.probabilities))
+        matrix = scipy.sparse.csr_array(
+            (weights, columns, np.arange(0, pairs * successors + 1, successors)), shape=(pairs, self.num_states)
+        )
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def _dense(self) -> Float[Array, "S A S"]:
+        states, actions = jnp.arange(self.num_states)[:, None, None], jnp.arange(self.num_actions)[:, None]
+        empty = jnp.zeros((self.num_states, self.num_actions, self.num_states), self.probabilities.dtype)
+        return empty.at[states, actions, self.next_states].add(self.probabilities)
+
+
+def _as_indices(next_states: ArrayLike) -> np.ndarray:
+    try:
+        array = np.asarray(next_states)
+    except ValueError as error:
+        raise InvalidInputError(f"the list of successors is not a rectangular array ({error}).") from None
+    if array.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"the list of successors holds {array.dtype}, but whole numbers are needed: states that a move leads to."
+        )
+    return array
+
+
+def _check_successors(next_states: np.ndarray, probabilities: np.ndarray, leaky: bool) -> None:
+    shape = next_states.shape
+    if len(shape) != 3 or 0 in shape:
+        raise InvalidInputError(
+            f"the list of successors has shape {shape}, but (S, A, K) is needed with at least one state, action and"
+            " successor; entry [s, a, k] is the k-th state that a leads to from s."
+        )
+    checks.require_shape("the array of successor probabilities", probabilities, shape, "as the list of successors")
+    outside = (next_states < 0) | (next_states >= shape[0])
+    if outside.any():
+        index = tuple(int(i) for i in np.argwhere(outside)[0])
+        raise InvalidInputError(
+            f"the list of successors names state {int(next_states[index])} at {checks.place(index)}, but the states are"
+            f" numbered from 0 to {shape[0] - 1}; give unused places any of them, with probability 0."
+        )
+    checks.require_probabilities("the transition probability", probabilities)
+    require_row_sums(probabilities.sum(-1), leaky)

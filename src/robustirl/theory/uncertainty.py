@@ -1,0 +1,174 @@
+r"""Sets of kernels around a world's kernel T, and the member that makes an expected value lowest.
+
+Three sets, all of one strength 1-α = δ/2, each contained in the one before (Section 4.1 and the appendix
+on robust MDPs and Markov games); the strength may also differ from pair to pair:
+
+    ball     { T' : ‖T'(·|s,a) - T(·|s,a)‖₁ <= δ }
+    mixture  { α T + (1-α) T̄ : T̄ any kernel }                                     T^{L,α}
+    game     { α T + (1-α) T̄ : T̄(s'|s) = Σ_a π_op(a|s) T(s'|s,a), π_op any policy }   the smaller T^{L,α}
+
+Their inner problems, the lowest expected next value m(s,a) = min Σ_s' T'(s'|s,a) V(s'), have closed forms:
+
+    ball     move δ/2 of the mass, from the highest-valued successors down, to the lowest-valued state
+    mixture  α T(·|s,a)·V + (1-α) min_s' V(s')
+    game     α T(·|s,a)·V + (1-α) min_a' T(·|s,a')·V     over the available actions a'
+
+One kernel attains all of these minima at once, so that whoever chooses kernels needs no memory and a policy's
+worst case is the fixed point of a Bellman equation (`robustirl.theory.certificate`).
+
+The paper calls ball and mixture the same set. They are when every row of T is certain, and for 0 < α < 1 only
+then: a mixture leaves every successor at least the share α of its mass, where a ball of the same strength may take
+all of it. The world that is missing is not a strange one: if T spreads mass where an expert's world puts
+none, no α > 0 brings the expert's kernel into the mixture, though the ball of radius d_dyn holds it.
+
+Example:
+    >>> from robustirl.mdp import MDP
+    >>> coin = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.5)
+    >>> value = jnp.array([1.0, 0.0])
+    >>> {kind: as_uncertainty(coin, alpha=0.5, kind=kind).lowest(value)[0, 0].item() for kind in KINDS}
+    {'ball': 0.0, 'mixture': 0.25, 'game': 0.5}
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, AbstractKernel, DenseKernel, checks
+from robustirl.mdp.mdp import as_alpha, as_world
+from robustirl.precision import as_float, sum_tolerance
+from robustirl.types import ArrayLike
+
+
+class AbstractUncertainty(eqx.Module):
+    """A set of kernels around that of a world, by the lowest expected values it allows.
+
+    Highest expected values need no methods of their own: they are -lowest(-V), attained by kernel(-V).
+
+    Attributes:
+        mdp: The world in the middle.
+        strength: `[S, A]`, 1-α = δ/2 in [0, 1]: how much mass of a row may be moved.
+    """
+
+    mdp: eqx.AbstractVar[MDP]
+    strength: eqx.AbstractVar[Float[Array, "S A"]]
+
+    @abc.abstractmethod
+    def lowest(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        """m(s,a), the lowest expected next value of every pair."""
+
+    @abc.abstractmethod
+    def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
+        """A kernel of the set that attains `lowest` for every pair."""
+
+
+class Ball(AbstractUncertainty):
+    """All kernels within ℓ1 distance δ = 2·strength of T at every pair."""
+
+    mdp: MDP
+    strength: Float[Array, "S A"]
+
+    def lowest(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        return self.kernel(value).expect(value)
+
+    def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
+        return self.mdp.kernel.tilted(value, 2 * self.strength)
+
+
+class Mixture(AbstractUncertainty):
+    """T^{L,α}: with probability α the world moves, otherwise anything may happen (Section 4.1)."""
+
+    mdp: MDP
+    strength: Float[Array, "S A"]
+
+    def lowest(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        kernel = self.mdp.kernel
+        return (1 - self.strength) * kernel.expect(value) + self.strength * kernel.row_sums() * jnp.min(value)
+
+    def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
+        lowest = jax.nn.one_hot(jnp.argmin(value), value.size, dtype=value.dtype)
+        return _blended(self, jnp.broadcast_to(lowest, (value.size, value.size)))
+
+
+class Game(AbstractUncertainty):
+    """The smaller class: with probability α the player's action counts, otherwise an opponent's (appendix).
+
+    The opponent sees the state but not the player's action, and has the actions that are available there.
+    """
+
+    mdp: MDP
+    strength: Float[Array, "S A"]
+
+    def lowest(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        expected = self.mdp.kernel.expect(value)
+        opposed = jnp.min(expected, axis=-1, keepdims=True, where=self.mdp.mask, initial=jnp.inf)
+        return (1 - self.strength) * expected + self.strength * opposed
+
+    def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
+        expected = jnp.where(self.mdp.mask, self.mdp.kernel.expect(value), jnp.inf)
+        opponent = jax.nn.one_hot(jnp.argmin(expected, axis=-1), self.mdp.num_actions, dtype=value.dtype)
+        return _blended(self, self.mdp.kernel.policy_matrix(opponent))
+
+
+KINDS = {"ball": Ball, "mixture": Mixture, "game": Game}
+
+
+def as_uncertainty(
+    mdp: MDP, *, radius: ArrayLike | None = None, alpha: ArrayLike | None = None, kind: str = "ball"
+) -> AbstractUncertainty:
+    """The set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
+
+    The radius is one number for all pairs or one each, `[S, A]`, as `row_distances` of two kernels gives.
+
+    Example:
+        >>> as_uncertainty(MDP([[[1.0]]], discount=0.5), radius=0.5, kind="mixture").strength.tolist()
+        [[0.25]]
+    """
+    if kind not in KINDS:
+        raise InvalidInputError(f"the kind of uncertainty is {kind!r}, but one of {', '.join(KINDS)} is needed.")
+    if as_world(mdp).kernel.leaky:
+        raise InvalidInputError(
+            "a leaky world cannot be the middle of a set of kernels, because its rows sum to less than 1;"
+            " use the evaluation world of the same environment instead."
+        )
+    if radius is not None and alpha is not None:
+        raise InvalidInputError(
+            f"both radius {radius!r} and alpha {alpha!r} are given, but one says it all: radius = 2 (1 - alpha)."
+        )
+    if alpha is not None:
+        return KINDS[kind](mdp, jnp.broadcast_to(1 - as_alpha(alpha), mdp.mask.shape))
+    if radius is None:
+        raise InvalidInputError(
+            "neither radius nor alpha is given; say how far kernels may be from the world's by one of them."
+        )
+    return KINDS[kind](mdp, _as_radius(radius, mdp) / 2)
+
+
+def _as_radius(radius: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
+    """δ as checked numbers in [0, 2], 2 being the largest ℓ1 distance of two distributions."""
+    if np.shape(radius):
+        checks.require_shape("the radius", radius, mdp.mask.shape, "states, actions, or one number for all")
+    if checks.concrete(radius):
+        radius = checks.as_floats("the radius", radius)
+        bad = ~((radius >= 0) & (radius <= 2 + sum_tolerance(radius.dtype)))  # Distances are sums, with rounding.
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            where = f" at {checks.place(index)}" if index else ""
+            raise InvalidInputError(
+                f"the radius{where} is {float(radius[index])!r}, but ℓ1 distances of distributions are from 0 to 2."
+            )
+    return jnp.broadcast_to(jnp.minimum(as_float(radius), 2), mdp.mask.shape)
+
+
+def _blended(uncertainty: AbstractUncertainty, other: Float[Array, "S S"]) -> DenseKernel:
+    """α T(·|s,a) + (1-α) T̄(·|s) for every action that exists."""
+    kernel, strength = uncertainty.mdp.kernel, uncertainty.strength[..., None]
+    # The chain of "always a" holds the rows of action a, whatever way the kernel stores them.
+    always = jnp.eye(kernel.num_actions, dtype=other.dtype)[:, None, :].repeat(kernel.num_states, axis=1)
+    rows = jnp.stack([kernel.policy_matrix(policy) for policy in always], axis=1)
+    exists = kernel.row_sums()[..., None]
+    return DenseKernel((1 - strength) * rows + strength * exists * other[:, None, :])

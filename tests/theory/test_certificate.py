@@ -1,0 +1,454 @@
+"""Worst and best cases against linear programs, enumeration, sampled kernels, closed forms and inequality (7)."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from robustirl.envs.three_state import ThreeState
+from robustirl.errors import ConvergenceError
+from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance, uniform_policy
+from robustirl.planning import Temperatures, discounted_return, newton, policy_value
+from robustirl.theory.certificate import certify
+from robustirl.theory.robust import robust_soft_value
+from robustirl.theory.uncertainty import KINDS
+from tests.strategies import generators, policies, tasks
+
+DISCOUNTS = (0.5, 0.9, 0.99)
+SIZES = {"shapes": ((5, 3),), "discounts": DISCOUNTS}  # One shape serves most tests, since JAX compiles for each.
+SMALL = {"shapes": ((2, 2),), "discounts": DISCOUNTS}
+radii = st.sampled_from([0.0, 0.02, 0.3, 0.9, 1.6, 2.0])
+alphas = st.sampled_from([1.0, 0.95, 0.7, 0.3])
+kinds = st.sampled_from(sorted(KINDS))
+
+
+def close(first, second, tolerance=1e-9):
+    """Equal to `tolerance`, relative to the largest value where that exceeds one."""
+    scale = max(1.0, float(np.max(np.abs(second))))
+    np.testing.assert_allclose(first, second, rtol=0, atol=tolerance * scale)
+
+
+def rows(kernel):
+    return np.asarray(kernel.probabilities)
+
+
+def world(mdp, kernel):
+    return MDP(kernel, discount=mdp.discount, initial=mdp.initial, mask=mdp.mask)
+
+
+def values(mdp, kernels, policy, reward):
+    """V^π in each of many kernels `[n, S, A, S]`, by NumPy alone."""
+    chains = np.einsum("sa,nsat->nst", policy, kernels)
+    matrices = np.eye(len(reward)) - float(mdp.discount) * chains
+    return np.linalg.solve(matrices, np.broadcast_to(reward, chains.shape[:2])[..., None])[..., 0]
+
+
+# ---- The exact answers: linear programs and enumeration.
+
+
+def lowest_by_program(row, value, strength, kind):
+    """The distribution of lowest expected value in the set around one row, by linear programming."""
+    size = len(row)
+    cost = value / max(1e-300, np.abs(value).max())
+    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # The tightest there are.
+    if kind == "mixture":  # p >= α T
+        bounds = [((1 - strength) * p, None) for p in row]
+        return linprog(cost, A_eq=np.ones((1, size)), b_eq=[1.0], bounds=bounds, options=exact).x
+    found = linprog(  # p = T + gain - loss, Σ gain = Σ loss <= δ/2, loss <= T
+        np.concatenate([cost, -cost]),
+        A_ub=np.repeat([[1.0, 0.0]], size, axis=-1),
+        b_ub=[strength],
+        A_eq=np.repeat([[1.0, -1.0]], size, axis=-1),
+        b_eq=[0.0],
+        bounds=[(0, None)] * size + [(0, p) for p in row],
+        options=exact,
+    ).x
+    return row + found[:size] - found[size:]
+
+
+def worst_by_programs(mdp, policy, reward, strength, kind):
+    """The worst-case value of a policy: kernels from linear programs, each evaluated, until none is worse."""
+    kernel = rows(mdp.kernel).copy()
+    value = values(mdp, kernel[None], policy, reward)[0]
+    for _ in range(50):
+        for s, a in np.argwhere(policy > 0):
+            kernel[s, a] = lowest_by_program(rows(mdp.kernel)[s, a], value, strength, kind)
+        following = values(mdp, kernel[None], policy, reward)[0]
+        if np.max(value - following) <= 1e-12 * max(1, np.abs(value).max()):
+            return following
+        value = following
+    raise AssertionError("the kernels from linear programs did not settle")
+
+
+@given(task=tasks(**SIZES), radius=radii, kind=st.sampled_from(["ball", "mixture"]))
+def test_both_ends_are_those_of_linear_programs(task, radius, kind):
+    mdp, policy, reward = task
+    certificate = certify(mdp, policy, reward, radius=radius, kind=kind)
+    close(certificate.worst_value, worst_by_programs(mdp, policy, reward, radius / 2, kind))
+    close(certificate.best_value, -worst_by_programs(mdp, policy, -reward, radius / 2, kind))
+    close(certificate.worst_return, mdp.initial @ certificate.worst_value)
+    close(certificate.best_return, mdp.initial @ certificate.best_value)
+    assert certificate.worst_verdict.converged
+    assert certificate.best_verdict.converged
+    assert max(certificate.worst_verdict.error_bound, certificate.best_verdict.error_bound) <= 1e-10 * max(
+        1, np.abs(certificate.worst_value).max(), np.abs(certificate.best_value).max()
+    )
+
+
+@given(task=tasks(**SMALL), radius=radii)
+def test_two_states_by_enumeration(task, radius):
+    # Among two states a row is one number, and a linear function of it is extreme at the ends of its interval.
+    mdp, policy, reward = task
+    kernel = rows(mdp.kernel)
+    pairs = [tuple(pair) for pair in np.argwhere(np.asarray(mdp.mask))]
+    every = []
+    for signs in itertools.product([-1, 1], repeat=len(pairs)):
+        other = kernel.copy()
+        for pair, sign in zip(pairs, signs, strict=True):
+            first = np.clip(kernel[pair][0] + sign * radius / 2, 0, 1)
+            other[pair] = first, 1 - first
+        every.append(other)
+    found = values(mdp, np.array(every), policy, reward)
+    certificate = certify(mdp, policy, reward, radius=radius)
+    close(certificate.worst_value, found.min(0))
+    close(certificate.best_value, found.max(0))
+
+
+@given(task=tasks(**SIZES), alpha=alphas)
+def test_the_game_by_every_opponent(task, alpha):
+    mdp, policy, reward = task
+    choices = itertools.product(*(np.flatnonzero(row) for row in np.asarray(mdp.mask)))
+    opponents = np.eye(mdp.num_actions)[np.array(list(choices))]
+    chains = np.einsum("nsa,sat->nst", alpha * policy + (1 - alpha) * opponents, rows(mdp.kernel))
+    found = values(mdp, chains[:, :, None], np.ones((mdp.num_states, 1)), reward)
+    certificate = certify(mdp, policy, reward, alpha=alpha, kind="game")
+    close(certificate.worst_value, found.min(0))
+    close(certificate.best_value, found.max(0))
+
+
+@given(task=tasks(**SIZES), radius=radii, rng=generators())
+def test_no_kernel_of_the_ball_leaves_the_range(task, radius, rng):
+    mdp, policy, reward = task
+    kernel = rows(mdp.kernel)
+    exists = kernel.sum(-1, keepdims=True) > 0
+    count, size = 300, mdp.num_states
+    spread = rng.dirichlet(np.full(size, 0.3), size=(count, size, mdp.num_actions))
+    certain = np.eye(size)[rng.integers(size, size=spread.shape[:-1])]
+    targets = np.where(rng.random((count, 1, 1, 1)) < 0.5, spread, certain)
+    distance = np.abs(targets - kernel).sum(-1, keepdims=True)
+    share = np.minimum(1, radius / np.maximum(distance, 1e-300)) * rng.choice([1.0, 0.8], size=(count, 1, 1, 1))
+    sampled = np.where(exists, kernel + share * (targets - kernel), 0)
+    assert np.abs(sampled - kernel).sum(-1).max() <= radius + 1e-12
+    certificate = certify(mdp, policy, reward, radius=radius)
+    found = values(mdp, sampled, policy, reward)
+    margin = 1e-9 * max(1, np.abs(found).max())
+    assert np.all(found >= np.asarray(certificate.worst_value) - margin)
+    assert np.all(found <= np.asarray(certificate.best_value) + margin)
+
+
+# ---- The kernels that attain the ends.
+
+
+@given(task=tasks(**SIZES), radius=radii, kind=kinds, entropy=st.booleans())
+def test_the_returned_kernels_attain_the_ends_and_lie_in_the_set(task, radius, kind, entropy):
+    mdp, policy, reward = task
+    certificate = certify(mdp, policy, reward, radius=radius, kind=kind, entropy=entropy)
+    bonus = -np.sum(policy * np.log(np.where(policy > 0, policy, 1)), axis=-1) if entropy else 0
+    for kernel, value in (
+        (certificate.worst_kernel, certificate.worst_value),
+        (certificate.best_kernel, certificate.best_value),
+    ):
+        found = world(mdp, kernel)  # The constructor checks that rows are distributions.
+        close(policy_value(found, policy, reward + bonus), value)
+        assert dynamics_distance(found, mdp) <= radius + 1e-12
+        np.testing.assert_array_equal(rows(kernel)[rows(mdp.kernel).sum(-1) == 0], 0)
+        if kind == "ball":
+            continue
+        rest = rows(kernel) - (1 - radius / 2) * rows(mdp.kernel)  # (1-α) T̄
+        assert rest.min() >= -1e-12
+        if kind == "game":  # T̄ is a row of an available action, the same for all actions of a state.
+            for s, a in np.argwhere(np.asarray(mdp.mask)):
+                candidates = radius / 2 * rows(mdp.kernel)[s][np.asarray(mdp.mask)[s]]
+                assert np.abs(candidates - rest[s, a]).sum(-1).min() <= 1e-12
+
+
+@given(task=tasks(**SIZES), radius=radii, rng=generators())
+def test_lists_of_successors_give_the_same(task, radius, rng):
+    mdp, policy, reward = task
+    size, actions = mdp.mask.shape
+    lists = SuccessorKernel(  # Three successors of five states, at times one of them twice.
+        rng.integers(size, size=(size, actions, 3)), rng.dirichlet(np.ones(3), size=(size, actions))
+    )
+    dense = lists.to_sparse().toarray().reshape(size, actions, size)
+    one, two = (certify(world(mdp, kernel), policy, reward, radius=radius) for kernel in (lists, dense))
+    close(one.worst_value, two.worst_value)
+    close(one.best_value, two.best_value)
+    assert isinstance(one.worst_kernel, SuccessorKernel)
+    for kernel in (one.worst_kernel, one.best_kernel):
+        assert np.abs(kernel.to_sparse().toarray() - dense.reshape(-1, size)).sum(-1).max() <= radius + 1e-12
+
+
+# ---- How the ends move.
+
+
+@given(task=tasks(**SIZES), alpha=alphas, entropy=st.booleans())
+def test_the_three_sets_are_nested_around_the_nominal_return(task, alpha, entropy):
+    mdp, policy, reward = task
+    ball, mixed, game = (certify(mdp, policy, reward, alpha=alpha, kind=kind, entropy=entropy) for kind in KINDS)
+    margin = 1e-9 * max(1, np.abs(ball.worst_value).max(), np.abs(ball.best_value).max())
+    worst = [ball.worst_return, mixed.worst_return, game.worst_return, game.nominal_return]
+    best = [game.nominal_return, game.best_return, mixed.best_return, ball.best_return]
+    assert np.all(np.diff(worst + best) >= -margin)
+    if not entropy:
+        close(game.nominal_return, discounted_return(mdp, policy, reward))
+    close(certify(mdp, policy, reward, radius=2 * (1 - alpha), entropy=entropy).worst_value, ball.worst_value)
+
+
+@given(task=tasks(**SIZES), kind=kinds)
+def test_the_range_widens_with_the_radius(task, kind):
+    mdp, policy, reward = task
+    found = [certify(mdp, policy, reward, radius=radius, kind=kind) for radius in (0.0, 0.1, 0.5, 1.1, 1.9, 2.0)]
+    margin = 1e-9 * max(1, np.abs(found[-1].worst_value).max(), np.abs(found[-1].best_value).max())
+    assert np.all(np.diff([each.worst_value for each in found], axis=0) <= margin)
+    assert np.all(np.diff([each.best_value for each in found], axis=0) >= -margin)
+    close(found[0].worst_return, discounted_return(mdp, policy, reward))
+    close(found[0].best_return, discounted_return(mdp, policy, reward))
+    whole = certify(mdp, policy, reward, alpha=1.0, kind=kind)
+    close(whole.worst_value, found[0].worst_value)
+
+
+@given(task=tasks(**SIZES), kind=st.sampled_from(["ball", "mixture"]), entropy=st.booleans())
+def test_when_anything_may_happen_the_worst_state_follows(task, kind, entropy):
+    # V = R + γ min V, so that min V = min R / (1-γ): the lowest reward of all states, reachable or not.
+    mdp, policy, reward = task
+    certificate = certify(mdp, policy, reward, radius=2.0, kind=kind, entropy=entropy)
+    gain = reward - np.sum(policy * np.log(np.where(policy > 0, policy, 1)), axis=-1) * entropy
+    after = float(mdp.discount / (1 - mdp.discount))
+    close(certificate.worst_value, gain + after * gain.min())
+    close(certificate.best_value, gain + after * gain.max())
+
+
+@given(task=tasks(**SIZES), radius=radii)
+def test_sweeps_alone_find_the_same(task, radius):
+    mdp, policy, reward = task
+    steps, sweeps = (certify(mdp, policy, reward, radius=radius, newton=newton) for newton in (True, False))
+    close(sweeps.worst_value, steps.worst_value)
+    close(sweeps.best_value, steps.best_value)
+    assert steps.worst_verdict.iterations <= 12
+    steps, sweeps = (robust_soft_value(mdp, reward, radius=radius, newton=newton) for newton in (True, False))
+    close(sweeps.value, steps.value)
+
+
+def test_a_batch_of_radii_is_one_call():
+    mdp = ThreeState().mdp(0.1)
+    policy, reward = uniform_policy(mdp.mask), ThreeState().reward
+    found = jax.vmap(lambda radius: certify(mdp, policy, reward, radius=radius))(jnp.array([0.0, 0.5, 2.0]))
+    for i, radius in enumerate((0.0, 0.5, 2.0)):
+        close(found.worst_return[i], certify(mdp, policy, reward, radius=radius).worst_return)
+
+
+# ---- Ball and mixture are the same set for certain rows only, against Section 4.1.
+
+
+@given(task=tasks(**SIZES), alpha=alphas)
+def test_around_a_deterministic_world_ball_and_mixture_are_the_same(task, alpha):
+    mdp, policy, reward = task
+    kernel = np.eye(mdp.num_states)[rows(mdp.kernel).argmax(-1)] * (rows(mdp.kernel).sum(-1, keepdims=True) > 0)
+    mdp = world(mdp, kernel)
+    ball, mixed = (certify(mdp, policy, reward, alpha=alpha, kind=kind) for kind in ("ball", "mixture"))
+    close(ball.worst_value, mixed.worst_value)
+    close(ball.best_value, mixed.best_value)
+
+
+def test_around_a_coin_the_ball_is_larger_than_the_mixture():
+    # T = (1/2, 1/2), α = 1/2: within distance 2 (1-α) = 1 the coin can come down on one side always, but
+    # half of T and half of anything leaves each side at least a quarter.
+    coin = MDP(np.full((2, 2, 2), 0.5), discount=0.5, initial=[1.0, 0.0])
+    policy = uniform_policy(coin.mask)
+    ball, mixed, game = (certify(coin, policy, [1.0, 0.0], alpha=0.5, kind=kind) for kind in KINDS)
+    close(rows(ball.worst_kernel)[:, 0], [[0.0, 1.0], [0.0, 1.0]])
+    close(rows(mixed.worst_kernel)[:, 0], [[0.25, 0.75], [0.25, 0.75]])
+    close([ball.worst_return, mixed.worst_return, game.worst_return], [1.0, 1.25, 1.5])
+
+
+def test_a_less_noisy_expert_lies_in_the_ball_and_in_no_mixture():
+    # The learner slips and the expert does not. d_dyn = 2 (1-α) for α = 1-ε, yet the mixture with that α does not
+    # contain the expert's world: α T^L already loses more than T^E does, and the expert's return is out of range.
+    slip, env = 0.25, ThreeState()
+    learner, expert, policy = env.mdp(slip), env.mdp(0.0), np.array([[1.0, 0.0]] * 3)
+    radius = dynamics_distance(learner, expert).item()
+    assert radius == pytest.approx(2 * slip)
+    radius = learner.kernel.row_distances(expert.kernel)
+    ball, mixed = (certify(learner, policy, env.reward, radius=radius, kind=kind) for kind in ("ball", "mixture"))
+    achieved = discounted_return(expert, policy, env.reward)
+    close(ball.best_return, achieved)
+    assert mixed.best_return < achieved - 0.1
+
+
+# ---- Closed forms.
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
+def test_three_states_in_closed_form(noise):
+    # The expert's world is in the ball of radius d_dyn = 2 ε around the learner's. It is not the worst world
+    # there: in the worst one s1 too loses ε to s2 at every step.
+    env = ThreeState()
+    learner, expert, policy = env.mdp(0.0), env.mdp(noise), np.array([[1.0, 0.0]] * 3)
+    discount = env.discount
+    bad = -1 / (1 - discount)
+    good = (1 + discount * noise * bad) / (1 - discount * (1 - noise))
+    certificate = certify(learner, policy, env.reward, radius=2 * noise)
+    close(certificate.worst_value, [good - 1, good, bad])
+    achieved = discounted_return(expert, policy, env.reward)
+    assert certificate.worst_return <= achieved + 1e-9
+    assert (certificate.worst_return < achieved - 0.1) == (noise > 0)
+
+    # With the radius of each pair by itself the expert's world is the worst for a1, and attains the end.
+    radius = learner.kernel.row_distances(expert.kernel)
+    exact = certify(learner, policy, env.reward, radius=radius)
+    close(exact.worst_return, achieved)
+    close(exact.worst_return, discount / (1 - discount) * (1 - 2 * noise))
+    assert dynamics_distance(world(learner, exact.worst_kernel), expert) <= 1e-12
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9, 0.6])
+def test_three_states_against_an_opponent_in_closed_form(alpha):
+    # The opponent takes a2 when it is its turn, and in the absorbing states has nothing to choose.
+    env = ThreeState()
+    certificate = certify(env.mdp(0.0), [[1.0, 0.0]] * 3, env.reward, alpha=alpha, kind="game")
+    close(certificate.worst_return, env.discount / (1 - env.discount) * (2 * alpha - 1))
+
+
+# ---- Planning: inequality (7).
+
+
+@given(task=tasks(**SIZES), alpha=alphas)
+def test_inequality_seven_and_its_equality_for_the_smaller_set(task, alpha):
+    mdp, _, reward = task
+    value = newton(MarkovGame(mdp, alpha), reward).value
+    ball, mixed, game = (robust_soft_value(mdp, reward, alpha=alpha, kind=kind) for kind in KINDS)
+    close(game.value, value)
+    margin = 1e-9 * max(1, np.abs(ball.value).max())
+    assert np.all(mixed.value <= value + margin)
+    assert np.all(ball.value <= mixed.value + margin)
+
+
+@given(task=tasks(**SIZES), alpha=alphas, kind=kinds, data=st.data())
+def test_robust_planning_finds_a_saddle_point(task, alpha, kind, data):
+    mdp, _, reward = task
+    plan = robust_soft_value(mdp, reward, alpha=alpha, kind=kind)
+    # No kernel is worse for the player's policy, and no policy is better in the worst kernel.
+    close(certify(mdp, plan.player, reward, alpha=alpha, kind=kind, entropy=True).worst_value, plan.value)
+    close(newton(MarkovGame(world(mdp, plan.worst_kernel)), reward).value, plan.value)
+    # No other policy is sure of more.
+    other = data.draw(policies(mdp))
+    margin = 1e-9 * max(1, np.abs(plan.value).max())
+    assert np.all(certify(mdp, other, reward, alpha=alpha, kind=kind, entropy=True).worst_value <= plan.value + margin)
+
+
+@given(task=tasks(**SMALL), radius=radii)
+def test_without_entropy_planning_is_the_best_of_all_certificates(task, radius):
+    mdp, _, reward = task
+    plan = robust_soft_value(mdp, reward, radius=radius, temperature=0.0)
+    choices = [np.flatnonzero(row) for row in np.asarray(mdp.mask)]
+    found = [certify(mdp, np.eye(2)[list(c)], reward, radius=radius).worst_value for c in itertools.product(*choices)]
+    close(plan.value, np.max(found, axis=0))
+    close(plan.worst_return, mdp.initial @ plan.value)
+
+
+def test_inequality_seven_is_strict_where_steps_are_short():
+    # A corridor with a trap at its end: whoever may move the player anywhere does more harm than an opponent.
+    kernel = np.zeros((5, 3, 5))
+    for state, action in itertools.product(range(5), range(3)):
+        kernel[state, action, min(max(state + action - 1, 0), 4)] = 1
+    mdp, reward = MDP(kernel, discount=0.9, initial=np.eye(5)[0]), np.array([0.0, 0.0, 0.0, 0.0, -10.0])
+    game = newton(MarkovGame(mdp, 0.7), reward)
+    robust = robust_soft_value(mdp, reward, alpha=0.7, kind="mixture")
+    assert robust.worst_return < mdp.initial @ game.value - 1
+
+
+def test_planning_settles_where_plain_newton_steps_go_round():
+    # States 3 and 4 absorb; between two greedy players the steps alone never come to rest on this game.
+    kernel = np.zeros((5, 4, 5))
+    for state, successors in enumerate([(1, 0, 2, 2), (3, 1, 3, 0), (2, 4, 0, 1), (3, 3, 3, 3), (4, 4, 4, 4)]):
+        kernel[state, np.arange(4), successors] = 1
+    mdp, reward = MDP(kernel, discount=0.9), np.array([9.0, -10.0, -2.0, 3.0, 0.9])
+    plan = robust_soft_value(mdp, reward, alpha=0.5, kind="game", temperature=0.0)
+    game = newton(MarkovGame(mdp, 0.5), reward, temperatures=Temperatures(0.0, 0.0))
+    close(plan.value, game.value)
+
+
+@given(task=tasks(**SIZES), radius=radii)
+def test_small_rewards_are_certified_as_finely_as_large_ones(task, radius):
+    mdp, policy, reward = task
+    large, small = (certify(mdp, policy, c * reward, radius=radius, newton=False) for c in (1, 1e-15))
+    close(small.worst_value * 1e15, large.worst_value)
+    close(small.best_value * 1e15, large.best_value)
+    assert certify(mdp, policy, 0 * reward, radius=radius, newton=False).worst_return == 0
+
+
+# ---- What is refused, and what is said about failure.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprits"),
+    [
+        ({"radius": -0.1}, ("radius", "-0.1")),
+        ({"radius": 2.1}, ("radius", "2.1")),
+        ({"radius": float("nan")}, ("radius", "nan")),
+        ({"radius": "wide"}, ("radius",)),
+        ({"radius": [0.1, 0.2]}, ("radius", "(2,)", "(3, 2)")),
+        ({"radius": [[0.0, 0.0], [0.0, 3.0], [0.0, 0.0]]}, ("radius", "state 1, action 1", "3.0")),
+        ({"alpha": 0.0}, ("alpha", "0.0")),
+        ({"alpha": 1.1}, ("alpha", "1.1")),
+        ({"alpha": float("nan")}, ("alpha", "nan")),
+        ({"radius": 0.1, "alpha": 0.9}, ("radius", "alpha", "0.1", "0.9")),
+        ({}, ("radius", "alpha")),
+        ({"radius": 0.1, "kind": "sphere"}, ("'sphere'", "ball, mixture, game")),
+        ({"radius": 0.1, "tolerance": 1e-30}, ("tolerance", "1e-30")),
+        ({"radius": 0.1, "max_steps": 0}, ("max_steps", "0")),
+    ],
+)
+def test_bad_requests_are_refused(refused, arguments, culprits):
+    mdp = ThreeState().mdp(0.1)
+    with refused(*culprits):
+        certify(mdp, uniform_policy(mdp.mask), ThreeState().reward, **arguments)
+    with refused(*culprits):
+        robust_soft_value(mdp, ThreeState().reward, **arguments)
+
+
+def test_bad_worlds_policies_and_rewards_are_refused(refused):
+    mdp = ThreeState().mdp(0.1)
+    policy, reward = uniform_policy(mdp.mask), ThreeState().reward
+    leaky = MDP(DenseKernel(rows(mdp.kernel) * 0.9, leaky=True), discount=0.9)
+    with refused("leaky"):
+        certify(leaky, policy, reward, radius=0.1)
+    with refused("leaky"):
+        robust_soft_value(leaky, reward, radius=0.1)
+    with refused("the policy", "sums"):
+        certify(mdp, policy * 2, reward, radius=0.1)
+    with refused("the reward", "state 0"):
+        certify(mdp, policy, reward + np.nan, radius=0.1)
+    with refused("temperature", "-1"):
+        robust_soft_value(mdp, reward, radius=0.1, temperature=-1.0)
+
+
+def test_a_solver_stopped_early_raises_or_says_so():
+    mdp, reward = ThreeState(discount=0.99).mdp(0.1), ThreeState().reward
+    policy = uniform_policy(mdp.mask)
+    options = {"radius": 0.3, "max_steps": 1, "newton": False}
+    with pytest.raises(ConvergenceError, match="robust evaluation of a policy stopped after 1 steps"):
+        certify(mdp, policy, reward, **options)
+    with pytest.raises(ConvergenceError, match="robust planning stopped after 1 steps"):
+        robust_soft_value(mdp, reward, **options)
+    early = certify(mdp, policy, reward, **options, throw=False)
+    exact = certify(mdp, policy, reward, radius=0.3)
+    assert not early.worst_verdict.converged
+    error = np.abs(early.worst_value - exact.worst_value).max()
+    assert 0.01 < error <= early.worst_verdict.error_bound
+    assert not robust_soft_value(mdp, reward, **options, throw=False).verdict.converged
