@@ -17,9 +17,19 @@ def test_the_ten_lines_print_what_they_promise():
     assert printed == promised
 
 
+def test_the_theory_page_prints_what_it_promises():
+    page = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    promised = re.findall(r"^# (.*)$", program, flags=re.MULTILINE)
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == promised
+
+
 def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (Path(__file__).parents[1] / target).exists(), target
+    root = Path(__file__).parents[1]
+    for page in (root / "README.md", *(root / "docs").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_the_citation_is_of_this_version():

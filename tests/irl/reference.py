@@ -24,16 +24,15 @@ def reference_fit(kernel, mask, initial, discount, expert, alpha, steps=200, rat
 def reference_game(kernel, mask, discount, reward, alpha, value):
     """Value iteration (started from the last value to save time), then the two policies of Algorithm 2."""
     while True:
-        expected = np.where(mask, discount * kernel @ value, np.nan)
+        expected = discount * kernel @ value
         joint = reward[:, None, None] + alpha * expected[:, :, None] + (1 - alpha) * expected[:, None, :]
-        worst = np.nanmin(joint, axis=2)
-        best = np.nanmax(worst, axis=1, keepdims=True)
-        weights = np.where(mask, np.exp(worst - best), 0.0)
+        worst = np.where(mask[:, None, :], joint, np.inf).min(2)
+        best = np.where(mask, worst, -np.inf).max(1, keepdims=True)
+        weights = np.where(mask, np.exp(np.where(mask, worst - best, 0.0)), 0.0)
         updated = (best + np.log(weights.sum(1, keepdims=True)))[:, 0]
         if np.abs(updated - value).max() <= 1e-12 * max(1.0, np.abs(updated).max()):
             break
         value = updated
-    lowest = np.nanmin(expected, axis=1, keepdims=True)
-    spread = np.nanmax(expected) - np.nanmin(expected)
-    tied = mask & (np.nan_to_num(expected, nan=np.inf) <= lowest + 1e-10 * spread)
+    reachable = np.where(mask, expected, np.inf)
+    tied = mask & (reachable <= reachable.min(1, keepdims=True) + 1e-10 * np.abs(expected[mask]).max())
     return weights / weights.sum(1, keepdims=True), tied / tied.sum(1, keepdims=True), value

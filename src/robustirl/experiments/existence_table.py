@@ -12,9 +12,11 @@ import itertools
 from collections.abc import Sequence
 
 from robustirl import envs
+from robustirl.envs.noise import NOISE_MODELS
 from robustirl.experiments.runner import Laboratory
 from robustirl.experiments.specs import PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, RunSpec
 from robustirl.irl.mce import PAPER_STEPS
+from robustirl.precision import enable_x64
 from robustirl.theory.existence import closest_occupancy, find_matching_policy, rank_test
 
 COLUMNS = (
@@ -170,3 +172,8 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _distance(number: float) -> str:
     """Three digits, and zero for what the solver's accuracy leaves of it."""
     return "0" if number < 1e-9 else f"{number:.3g}"
+
+
+if __name__ == "__main__":
+    enable_x64()
+    print(to_markdown(existence_table(envs.names(), NOISE_MODELS)), end="")
