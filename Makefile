@@ -31,10 +31,10 @@ existence: .venv/run
 	$(BIN)/python -m robustirl.experiments.existence_table
 
 test: lint
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
 
 test-all: lint
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope
 
 lint: .venv/dev
 	$(BIN)/ruff check .

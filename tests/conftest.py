@@ -11,7 +11,7 @@ from robustirl.errors import InvalidInputError
 robustirl.enable_x64()
 
 # The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.load_profile("default")
 

@@ -92,12 +92,12 @@ def test_version(tmp_path):
 
 
 def test_ctrl_c_keeps_the_finished_runs(tmp_path):
-    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "2000", "--out", "here"]
+    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "500", "--out", "here"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         table = tmp_path / "here" / "results.csv"
         limit = time.monotonic() + 120
         while not table.exists() and time.monotonic() < limit:
-            time.sleep(0.1)
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130

@@ -67,6 +67,33 @@ def test_single_precision_is_announced_once_and_still_solves():
     assert done.returncode == 0, done.stderr
 
 
+def test_a_world_from_before_the_switch_is_refused():
+    done = in_single_precision(
+        """
+        import warnings
+        import robustirl
+        from robustirl.errors import InvalidInputError
+
+        warnings.simplefilter("ignore")
+        world = robustirl.mdp.MDP([[[1.0]]], discount=0.5)
+        robustirl.enable_x64()
+        for use in (
+            lambda: robustirl.planning.newton(world, [1.0]),
+            lambda: robustirl.planning.value_iteration(robustirl.mdp.MarkovGame(world), [1.0]),
+            lambda: robustirl.planning.state_occupancy(world, [[1.0]]),
+            lambda: robustirl.planning.total_return(world, [[1.0]], [1.0]),
+        ):
+            try:
+                use()
+            except InvalidInputError as error:
+                assert "float32" in str(error) and "enable_x64" in str(error), error
+            else:
+                raise AssertionError("arrays of two precisions were mixed")
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_double_precision_is_silent():
     done = in_single_precision(
         """

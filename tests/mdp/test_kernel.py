@@ -146,9 +146,15 @@ def test_bad_kernels_are_refused(kernel, culprits, refused):
         DenseKernel(kernel)
 
 
-def test_rows_off_by_rounding_are_accepted():
-    assert DenseKernel(changed((1, 0), [1e-12, 1.0])).num_states == 2
-    assert DenseKernel(changed((1, 0), [1e-6, 1.0]).astype(np.float32)).num_states == 2
+@pytest.mark.parametrize(("excess", "dtype"), [(1e-12, np.float64), (5e-11, np.float64), (1e-6, np.float32)])
+def test_rows_off_by_rounding_are_accepted_and_straightened(excess, dtype):
+    kernel = DenseKernel(changed((1, 0), [excess, 1.0]).astype(dtype))
+    np.testing.assert_allclose(kernel.row_sums(), 1, atol=4e-16)
+
+
+def test_a_missing_action_and_a_leaky_row_are_not_straightened():
+    assert DenseKernel(changed((1, 0), [0.0, 0.0])).row_sums().tolist() == [[1, 1], [0, 1]]
+    np.testing.assert_allclose(DenseKernel(TWO_ROWS * 0.9, leaky=True).row_sums(), 0.9)
 
 
 def test_even_a_leaky_row_may_not_exceed_one(refused):

@@ -1,5 +1,7 @@
 """Worlds and games: what is filled in, what is refused, and how they travel through transformations."""
 
+import inspect
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_occupancy, as_reward
+from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_game, as_occupancy, as_reward
+from robustirl.mdp.mdp import as_world
 from robustirl.planning import policy_value
 from tests.strategies import tasks, worlds
 
@@ -153,6 +156,7 @@ BAD_OCCUPANCIES = {
     "sum": (WORLD, [0.5, 0.6], ["the occupancy", "1.1", "instead of 1"]),
     "too little": (WORLD, [0.5, 0.4], ["the occupancy", "0.9", "instead of 1"]),
     "negative": (WORLD, [-0.5, 1.5], ["the occupancy", "negative", "state 0"]),
+    "leaky nothing": (LEAKY, [0.0, 0.0], ["the occupancy", "0.0", "(0, 1]"]),
     "leaky negative": (LEAKY, [-0.5, 0.5], ["the occupancy", "negative", "state 0"]),
     "shape": (WORLD, [1.0], ["the occupancy", "(1,)", "(2,)"]),
     "words": (WORLD, ["some", "more"], ["the occupancy", "real numbers"]),
@@ -171,6 +175,29 @@ BAD_OCCUPANCIES = {
 def test_bad_occupancies_are_refused(mdp, occupancy, culprits, refused):
     with refused(*culprits):
         as_occupancy(occupancy, mdp)
+
+
+def test_rounding_below_zero_is_cut_off_an_occupancy():
+    assert as_occupancy([1.0, -1e-12], WORLD).tolist() == [1.0, 0.0]
+
+
+def test_an_initial_distribution_off_by_rounding_is_straightened():
+    world = MDP(KERNEL, discount=0.9, initial=[0.5, 0.5 + 5e-11])
+    np.testing.assert_allclose(world.initial.sum(), 1, atol=4e-16)
+
+
+def test_a_world_stands_for_the_game_without_an_opponent():
+    game = MarkovGame(WORLD, 0.5)
+    assert as_game(game) is game
+    assert as_game(WORLD).alpha == 1
+    assert as_game(WORLD).mdp is WORLD
+
+
+@pytest.mark.parametrize("other", [None, "gridworld-1", KERNEL])
+def test_something_else_than_a_world_is_refused(other, refused):
+    unchecked = inspect.unwrap(as_world)  # The type checks that only tests run under would come first.
+    with refused("a world is needed", type(other).__name__):
+        unchecked(other)
 
 
 def test_the_occupancy_of_a_leaky_world_may_sum_to_less_than_one():

@@ -21,6 +21,11 @@ def test_policies_on_available_actions_are_accepted_as_they_are(data):
     np.testing.assert_array_equal(as_policy(policy, mdp), policy)
 
 
+def test_a_policy_off_by_rounding_is_straightened():
+    policy = as_policy([[0.5, 0.5 + 5e-11], [1.0 - 5e-11, 0.0]], WORLD)
+    np.testing.assert_allclose(policy.sum(-1), 1, atol=4e-16)
+
+
 @given(worlds())
 def test_the_uniform_policy_shares_evenly_among_available_actions(mdp):
     mask = np.asarray(mdp.mask)

@@ -14,7 +14,7 @@ from robustirl.planning.verdict import stopping_rule
 from tests.strategies import TEMPERATURES, games
 
 GREEDY = Temperatures(0.0, 0.0)
-SHAPES = ((2, 2), (5, 4), (12, 2))
+SHAPES = ((5, 4), (12, 2))
 
 steps_from = eqx.filter_jit(newton_steps)
 
@@ -49,7 +49,6 @@ def test_newton_takes_a_handful_of_steps_where_value_iteration_takes_thousands()
 # Games between two greedy players, found by trying some hundred thousand random ones: discount, alpha, the successors
 # of every action of the first three states, and the reward. The last two states absorb.
 RESTLESS_GAMES = {
-    "slow": (0.99, 0.6, [(2, 1, 4), (2, 1, 3), (0, 2, 1)], [7.0, 6.0, -10.0, -0.27, -0.3]),
     "weak player": (0.95, 0.3, [(0, 0, 4, 1), (3, 4, 2, 0), (0, 1, 4, 2)], [5.0, 8.0, -5.0, 0.05, 0.05]),
     "even": (0.9, 0.5, [(1, 0, 2, 2), (3, 1, 3, 0), (2, 4, 0, 1)], [9.0, -10.0, -2.0, 3.0, 0.9]),
 }
@@ -126,10 +125,11 @@ def test_the_inverse_of_a_solution_solves_its_neighbour(drawn):
 
 
 def test_a_good_inverse_needs_no_other():
-    game = MarkovGame(MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]], discount=0.9), alpha=0.8)
-    reward = jnp.array([1.0, -1.0])
+    rng = np.random.default_rng(0)
+    game = MarkovGame(MDP(rng.dirichlet(np.ones(5), size=(5, 4)), discount=0.9), alpha=0.8)
+    reward = jnp.asarray(rng.normal(size=5))
     rule = stopping_rule(game, reward, None)
-    solution, inverse = steps_from(game, reward, jnp.zeros(2), None, rule)
+    solution, inverse = steps_from(game, reward, jnp.zeros(5), None, rule)
     _, kept = steps_from(game, reward + 1e-6, solution.value, inverse, rule)
     np.testing.assert_array_equal(kept.matrix, inverse.matrix)
 
@@ -141,16 +141,17 @@ def test_steps_are_capped():
     assert not verdict.converged
 
 
-def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy():
-    # From state 0 the actions lead to states 1, 2, 2; a second look at the reward makes these two equally good.
-    rng = np.random.default_rng(1)
-    kernel = rng.dirichlet(np.full(6, 0.5), size=(6, 3))
-    kernel[0] = np.eye(6)[[1, 2, 2]]
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy(seed):
+    # From state 0 one action leads to state 1, the others to state 2, whose reward is set to make them equally good.
+    rng = np.random.default_rng(seed)
+    kernel = rng.dirichlet(np.full(5, 0.5), size=(5, 4))
+    kernel[0] = np.eye(5)[[1, 2, 2, 2]]
     kernel[1:, :, [0, 2]] = 0
     kernel[1:] /= kernel[1:].sum(-1, keepdims=True)
-    game, reward = MarkovGame(MDP(kernel, discount=0.9), alpha=0.9), rng.normal(size=6)
+    game, reward = MarkovGame(MDP(kernel, discount=0.9), alpha=0.9), rng.normal(size=5)
     for _ in range(3):
         value = newton(game, reward, tolerance=4e-14).value
         reward[2] += float(value[1] - value[2])
-    np.testing.assert_allclose(newton(game, reward, tolerance=4e-14).opponent[0], 1 / 3)
-    np.testing.assert_allclose(newton(game, reward).opponent[0], 1 / 3)
+    np.testing.assert_allclose(newton(game, reward, tolerance=4e-14).opponent[0], 0.25)
+    np.testing.assert_allclose(newton(game, reward).opponent[0], 0.25)

@@ -1,5 +1,6 @@
 """Bellman operators against their definitions, and the properties that the solvers rely on."""
 
+import inspect
 import itertools
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, MarkovGame, as_policy, mixture
 from robustirl.planning import Temperatures, hard_backup, soft_backup, two_player_backup
+from robustirl.planning.operators import as_temperatures
 from tests.strategies import TEMPERATURES, moments, vectors
 
 backup = eqx.filter_jit(two_player_backup)
@@ -203,6 +205,17 @@ def test_bad_temperatures_are_refused(whose, bad, refused):
     mdp, reward, value = fork([1.0, 2.0])
     with refused(f"the {whose}'s temperature", repr(bad)):
         two_player_backup(MarkovGame(mdp), reward, value, Temperatures(**{whose: bad}))
+
+
+@pytest.mark.parametrize("bad", [(1.0,), (1.0, 0.0, 0.0), ("hot", "cold"), None])
+def test_temperatures_other_than_two_numbers_are_refused(bad, refused):
+    unchecked = inspect.unwrap(as_temperatures)  # The type checks that only tests run under would come first.
+    with refused("temperature", "nan" if bad == ("hot", "cold") else repr(bad)):
+        unchecked(bad)
+
+
+def test_a_plain_pair_of_temperatures_will_do():
+    assert as_temperatures((1.0, 0.5)) == Temperatures(1.0, 0.5)
 
 
 def test_a_bad_temperature_of_the_single_player_is_refused(refused):

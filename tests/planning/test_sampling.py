@@ -1,5 +1,7 @@
 """Sampled returns against exact ones."""
 
+import inspect
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -83,9 +85,11 @@ def test_successors_invert_the_cumulative_distribution(size):
     assert (chain[states, found] > 0).all()
 
 
-def test_fewer_than_two_repetitions_are_refused(refused):
-    with refused("repetitions", "1", "at least 2"):
-        sampled_total_return(COIN, ONE_ACTION, [0.0, 1.0, 1.0], key=jax.random.key(0), repetitions=1)
+@pytest.mark.parametrize("repetitions", [1, 0, 2.5])
+def test_fewer_than_two_repetitions_are_refused(repetitions, refused):
+    unchecked = inspect.unwrap(sampled_total_return)  # The type checks that only tests run under would come first.
+    with refused("repetitions", repr(repetitions), "at least 2"):
+        unchecked(COIN, ONE_ACTION, [0.0, 1.0, 1.0], key=jax.random.key(0), repetitions=repetitions)
 
 
 def test_a_negative_horizon_is_refused(refused):
