@@ -37,8 +37,8 @@ test-all: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope
 
 lint: .venv/dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 
