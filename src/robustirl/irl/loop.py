@@ -106,10 +106,15 @@ def learn(
             error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
             finished=gap <= threshold,
         )
-        # An unsound step is not taken: the fit ends where it was. (There is nowhere to stay at the very start.)
+        # An unsound step is not taken: the fit ends where it was. (There is nowhere to stay at the very start.) Only
+        # what the fit returns is held back, since the loop ends here and copying the inverse every time would cost.
         stay = ~sound & (state.step > 0)
-        kept = eqx.tree_at(lambda st: (st.planned, st.finished), state, (jnp.asarray(False), jnp.asarray(True)))
-        after = jax.lax.cond(stay, lambda: kept, lambda: after)
+
+        def returned(st: LoopState):
+            return st.step, st.parameters, st.solution, st.near.occupancy, st.error_bound
+
+        held = jax.tree.map(lambda old, new: jnp.where(stay, old, new), returned(state), returned(after))
+        after = eqx.tree_at(returned, after, held)
         return eqx.tree_at(lambda st: st.finished, after, after.finished | ~sound)
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
