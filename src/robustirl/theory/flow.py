@@ -154,7 +154,7 @@ def least_violation(
     """Minimise ‖A x - b‖₁ of the `wanted` equations over x >= 0 that satisfy the `exact` ones, by HiGHS.
 
     Interior points with crossover are tried first, the simplex method should they fail. On grids of 10⁴ states the two
-    take about as long, save where an infeasible occupancy is to be approached: that takes simplex steps over a minute.
+    take about as long, save where an infeasible occupancy is to be approached: that takes simplex steps more than 40 s.
 
     Args:
         wanted: The equations to come close to.
