@@ -9,12 +9,13 @@ NOISE_MODELS := uniform-state uniform-action published
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare existence test test-all lint format bench clean
+.PHONY: help reproduce compare existence alpha test test-all lint format bench clean
 
 help:
 	@echo "make reproduce   run gridworld-1 under the three noise models; figures and tables in $(OUT)/"
 	@echo "make compare     compare gridworld-1 to -4 with the published numbers, cell by cell"
 	@echo "make existence   whether the experts of the paper's environments can be matched; a table"
+	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests"
 	@echo "make lint        ruff, pyright, import-linter"
@@ -29,6 +30,9 @@ compare: .venv/run
 
 existence: .venv/run
 	$(BIN)/python -m robustirl.experiments.existence_table
+
+alpha: .venv/run
+	$(BIN)/python -m robustirl.experiments.alpha_table
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
