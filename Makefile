@@ -9,11 +9,12 @@ NOISE_MODELS := uniform-state uniform-action published
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare existence alpha test test-all lint format bench clean
+.PHONY: help reproduce compare layouts existence alpha test test-all lint format bench clean
 
 help:
-	@echo "make reproduce   run gridworld-1 under the three noise models; figures and tables in $(OUT)/"
-	@echo "make compare     compare gridworld-1 to -4 with the published numbers, cell by cell"
+	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
+	@echo "make compare     compare the five grids with the published numbers, cell by cell"
+	@echo "make layouts     ObjectWorld over forty layouts, with intervals; $(OUT)/layouts"
 	@echo "make existence   whether the experts of the paper's environments can be matched; a table"
 	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
 	@echo "make test        lint and the fast tests"
@@ -22,11 +23,13 @@ help:
 	@echo "make bench       speed, side by side with imitation (which gets an environment of its own)"
 
 reproduce: .venv/run
-	@for model in $(NOISE_MODELS); do \
-		$(BIN)/robustirl reproduce gridworld-1 --noise-model $$model --out $(OUT)/$$model || exit $$?; done
+	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
 
 compare: .venv/run
 	$(BIN)/robustirl compare --out $(OUT)/comparison
+
+layouts: .venv/run
+	$(BIN)/robustirl layouts --out $(OUT)/layouts
 
 existence: .venv/run
 	$(BIN)/python -m robustirl.experiments.existence_table
@@ -65,7 +68,7 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/run requirements-dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' -r requirements-dev.txt
 	@touch $@
 
 .venv-imitation/ready: benchmarks/peers/imitation-requirements.txt

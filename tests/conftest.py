@@ -1,6 +1,9 @@
 """What all tests share: double precision, Hypothesis profiles, and the manners of an error message."""
 
 import contextlib
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl.threads.
 
 import hypothesis
 import pytest

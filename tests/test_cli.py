@@ -1,5 +1,10 @@
 """The command line as a user meets it: a process, its output, its exit status."""
 
+import contextlib
+import csv
+import io
+import os
+import random
 import signal
 import subprocess
 import sys
@@ -18,11 +23,12 @@ def robustirl(*arguments, cwd):
 def test_reproduce_writes_the_table_and_the_figure(tmp_path):
     done = robustirl("reproduce", "gridworld-4", *SMALL, "--noise-model", "published", "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in (tmp_path / "here").iterdir()} == {
-        "request.json",
+    assert {path.name for path in (tmp_path / "here").iterdir()} >= {
+        "store.json",
         "results.csv",
-        "gridworld-4.png",
-        "gridworld-4.svg",
+        "results.parquet",
+        "report.html",
+        "figures",
     }
     assert "4 runs in" in done.stdout
     assert "median relative error" in done.stdout
@@ -43,6 +49,10 @@ def test_reproduce_writes_the_table_and_the_figure(tmp_path):
         (["theory", "--discount", "1"], "the discount γ is 1.0, but a number with 0 <= γ < 1 is needed."),
         (["theory", "--occupancy", "taken"], "taken cannot be read as one number a line"),
         (["theory", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
+        (["reproduce", "--experiments", "figure-9"], "there is no experiment 'figure-9'; choose from all, best-alpha,"),
+        (["reproduce", "--seeds", "3"], "gridworld-1 cannot be made with the options seed"),
+        (["layouts", "--layouts", "1"], "--layouts is 1, but a whole number of at least 4 is needed."),
+        (["layouts", "--alphas", "1"], "standard (1) and at least one robust α are needed"),
         (["reproduce", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
     ],
 )
@@ -91,16 +101,88 @@ def test_version(tmp_path):
     assert robustirl("--version", cwd=tmp_path).stdout.startswith("robustirl 0.")
 
 
+def first_batch(folder, limit=120):
+    """Wait until a batch is in the store."""
+    limit += time.monotonic()
+    while not list((folder / "batches").glob("*.npz")):
+        assert time.monotonic() < limit, "no batch in time"
+        time.sleep(0.02)
+
+
 def test_ctrl_c_keeps_the_finished_runs(tmp_path):
     command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "500", "--out", "here"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        table = tmp_path / "here" / "results.csv"
-        limit = time.monotonic() + 120
-        while not table.exists() and time.monotonic() < limit:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        first_batch(tmp_path / "here")
+        os.killpg(process.pid, signal.SIGINT)  # As a terminal does: the workers get it as well.
         _, stderr = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "interrupted after" in stderr
     assert "Traceback" not in stderr
-    assert 1 < len(table.read_text().splitlines()) < 76
+    assert 1 < len((tmp_path / "here" / "results.csv").read_text().splitlines()) < 76
+
+
+def test_workers_end_with_a_command_that_is_killed(tmp_path):
+    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-4", "--steps", "300", "--out", "killed"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        first_batch(tmp_path / "killed")
+        os.kill(process.pid, signal.SIGKILL)  # The parent alone.
+    limit = time.monotonic() + 60
+    while time.monotonic() < limit:
+        try:
+            os.killpg(process.pid, 0)  # Is anybody left of its session?
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+        pytest.fail("workers outlive the command")
+
+
+KILLED = ["reproduce", "gridworld-4", "--learner-noise", "0", "--steps", "150", "--experiments", "best-alpha"]
+
+
+def untimed(folder):
+    rows = list(csv.DictReader(io.StringIO((folder / "results.csv").read_text())))
+    for row in rows:
+        del row["seconds"]
+    return rows
+
+
+def killed_after(wait, tmp_path):
+    """Start the command, kill it and all its children after waiting, and say how many batches were there by then."""
+    command = [sys.executable, "-m", "robustirl", *KILLED, "--out", "killed"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return len(list((tmp_path / "killed" / "batches").glob("*.npz")))
+
+
+def test_a_kill_costs_at_most_what_was_under_way(tmp_path):
+    assert 0 < killed_after(lambda: first_batch(tmp_path / "killed"), tmp_path) < 5
+    for out in ("killed", "whole"):
+        done = robustirl(*KILLED, "--out", out, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert untimed(tmp_path / "killed") == untimed(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_leave_no_trace(tmp_path):
+    generator = random.Random(0)
+    for _ in range(20):
+        killed_after(lambda: time.sleep(generator.uniform(0.5, 12)), tmp_path)
+    for out in ("killed", "whole"):
+        done = robustirl(*KILLED, "--out", out, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert untimed(tmp_path / "killed") == untimed(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_layouts_judges_the_papers_shape(tmp_path):
+    arguments = ("--layouts", "4", "--learner-noise", "0", "--alphas", "1", "0.8", "--expert-noise", "0", "0.2")
+    done = robustirl("layouts", *arguments, "--steps", "3", "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "not confirmed: " in done.stdout  # Three steps teach nothing.
+    assert {path.name for path in (tmp_path / "here").iterdir()} >= {"layouts.csv", "layouts-discounted.png"}

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.envs.noise import NOISE_MODELS
-from robustirl.mdp import dynamics_distance
+from robustirl.envs.noise import NOISE_MODELS, noisy_kernel, published_evaluation_kernel
+from robustirl.mdp import MixtureKernel, SuccessorKernel, dynamics_distance
 
 UP, RIGHT, DOWN, LEFT = range(4)
 
@@ -72,3 +72,26 @@ def test_uniform_state_distance_is_the_papers_formula(learner, expert):
     env = envs.make("gridworld-1")
     found = dynamics_distance(env.mdp(learner), env.mdp(expert))
     assert found == pytest.approx(2 * (1 - 1 / 100) * abs(learner - expert))
+
+
+@pytest.mark.parametrize("model", NOISE_MODELS)
+@pytest.mark.parametrize("name", ["gridworld-4", "objectworld"])
+def test_lists_of_successors_are_the_same_kernel_as_the_array(name, model):
+    env = envs.make(name)
+    assert isinstance(env, envs.GridWorld)
+    moves, available, absorbing = env._geometry()
+    for level in (0.0, 0.3, 1.0):
+        lists, array = (noisy_kernel(moves, absorbing, level, model, dense=dense) for dense in (False, True))
+        assert lists.leaky == array.leaky
+        assert np.allclose(lists.to_sparse().toarray(), array.to_sparse().toarray(), atol=1e-15)
+        lists, array = (
+            published_evaluation_kernel(moves, available, absorbing, level, dense=dense) for dense in (False, True)
+        )
+        assert np.allclose(lists.to_sparse().toarray(), array.to_sparse().toarray(), atol=1e-15)
+
+
+def test_a_large_grid_never_becomes_an_array():
+    env = envs.GridWorld("large", rewards=np.zeros((300, 300)))  # As an array it would take 241 GiB.
+    assert isinstance(env.mdp(0.1).kernel, MixtureKernel)
+    assert isinstance(env.mdp(0.1, "uniform-action").kernel, SuccessorKernel)
+    assert isinstance(env.evaluation_mdp(0.1, "published").kernel, SuccessorKernel)

@@ -88,6 +88,7 @@ def test_plain_newton_goes_round_for_ever_where_the_safeguarded_method_arrives(n
 def unhelpful_inverses(mdp):
     size = mdp.num_states
     own = invert_policy(mdp, uniform_policy(mdp.mask))
+    assert isinstance(own, PolicyInverse)
     last = jnp.eye(mdp.num_actions)[mdp.num_actions - 1 - jnp.argmax(mdp.mask[:, ::-1], axis=-1)]
     return {
         "of the uniform policy": own,
@@ -131,6 +132,8 @@ def test_a_good_inverse_needs_no_other():
     rule = stopping_rule(game, reward, None)
     solution, inverse = steps_from(game, reward, jnp.zeros(5), None, rule)
     _, kept = steps_from(game, reward + 1e-6, solution.value, inverse, rule)
+    assert isinstance(kept, PolicyInverse)
+    assert isinstance(inverse, PolicyInverse)
     np.testing.assert_array_equal(kept.matrix, inverse.matrix)
 
 

@@ -12,6 +12,9 @@ import tyro
 from robustirl import __version__
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
+from robustirl.cli.demos import Demos, run_demos
+from robustirl.cli.fit import Fit, run_fit
+from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
@@ -32,7 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
     command = tyro.cli(
         Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Compare, tyro.conf.subcommand("compare")]
+        | Annotated[Layouts, tyro.conf.subcommand("layouts")]
         | Annotated[Theory, tyro.conf.subcommand("theory")]
+        | Annotated[Fit, tyro.conf.subcommand("fit")]
+        | Annotated[Demos, tyro.conf.subcommand("demos")]
         | Annotated[Version, tyro.conf.subcommand("version")],
         args=given,
         prog="robustirl",
@@ -44,8 +50,14 @@ def main(arguments: list[str] | None = None) -> int:
                 return run_reproduce(command)
             case Compare():
                 return run_compare(command)
+            case Layouts():
+                return run_layouts(command)
             case Theory():
                 return run_theory(command)
+            case Fit():
+                return run_fit(command)
+            case Demos():
+                return run_demos(command)
             case _:
                 print(f"robustirl {__version__}")
                 return 0

@@ -12,21 +12,20 @@ from robustirl.cli.console import console, progress_bar, run_with_progress
 from robustirl.cli.reproduce import print_agreement
 from robustirl.envs.noise import PUBLISHED
 from robustirl.experiments.comparison import Explanation, compare, explain
-from robustirl.experiments.specs import Record, grid_of_specs
+from robustirl.experiments.published import LOST_LAYOUTS
+from robustirl.experiments.reproduce import check_specs, compute
+from robustirl.experiments.specs import PAPER_ENVIRONMENTS, Record, grid_of_specs
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.mdp.checks import as_count
+
+PAPER_GRIDS = tuple(name for name in PAPER_ENVIRONMENTS if name not in LOST_LAYOUTS)
 
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
     """Run environments under the published kernel and compare with the paper's numbers, cell by cell."""
 
-    environments: Annotated[tuple[str, ...], tyro.conf.Positional] = (
-        "gridworld-1",
-        "gridworld-2",
-        "gridworld-3",
-        "gridworld-4",
-    )
+    environments: Annotated[tuple[str, ...], tyro.conf.Positional] = PAPER_GRIDS
     """Which environments to compare."""
     steps: int = PAPER_STEPS
     """Parameter updates per run."""
@@ -47,7 +46,8 @@ def run_compare(command: Compare) -> int:
         for name in dict.fromkeys(command.environments)
         for spec in grid_of_specs(name, PUBLISHED, steps=command.steps)
     )
-    outcome = run_with_progress(specs, command.out)
+    check_specs(specs)
+    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress), len(specs))
     if not outcome.complete:
         return 130
     _print_agreement_by_panel(outcome.records)

@@ -1,35 +1,52 @@
 """What the commands share: where they print, and how long work shows its progress."""
 
 import sys
-from pathlib import Path
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from robustirl.experiments.reproduce import Outcome, check_specs, reproduce
-from robustirl.experiments.specs import RunSpec
+from robustirl.experiments.reproduce import Outcome
 
 console = Console(width=None if sys.stdout.isatty() else 120)
 errors = Console(stderr=True)
 
+MOST_NAMED = 8  # More files than this are counted, not listed.
 
-def run_with_progress(specs: tuple[RunSpec, ...], out: Path) -> Outcome:
-    """Run specs into a folder, with a bar, and say what was done and written."""
-    check_specs(specs)
+
+def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcome], total: int) -> Outcome:
+    """Do long work with a bar for each of its phases, and say what was done and written."""
     with progress_bar() as progress:
-        task = progress.add_task("learning (the first batch compiles)", total=len(specs))
-        outcome = reproduce(specs, out, progress=lambda done: progress.advance(task, done))
+        tasks: dict[str, object] = {}
+
+        def report(phase: str, done: int, of: int) -> None:
+            if phase not in tasks:
+                note = f"{phase} (compiling first)" if phase == "learning" and done < of else phase
+                tasks[phase] = progress.add_task(note, total=of, completed=done)
+            progress.update(tasks[phase], completed=done, description=phase if done else None)  # pyright: ignore[reportArgumentType]
+
+        outcome = work(report)
     if not outcome.complete:
         kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
-        errors.print(f"robustirl: interrupted after {len(outcome.records)} of {len(specs)} runs{kept}.", soft_wrap=True)
+        errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.", soft_wrap=True)
         return outcome
     timing = outcome.timing
+    known = len(outcome.records) - outcome.new
     console.print(
-        f"{len(outcome.records)} runs in {timing.computation:.1f} s, after {timing.compilation:.1f} s of compilation.",
+        f"{outcome.new} runs in {timing.computation:.1f} s, after {timing.compilation:.1f} s of compilation"
+        + (f"; {known} were there already." if known else "."),
         highlight=False,
     )
-    for path in outcome.files:
+    failed = sum(record.verdict == "failed" for record in outcome.records)
+    if failed:
+        console.print(f"{failed} runs failed: their planner could not vouch for its answer; see the column verdict.")
+    named = outcome.files if len(outcome.files) <= MOST_NAMED else [*outcome.files[:2], *outcome.files[-1:]]
+    for path in named:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    if len(named) < len(outcome.files):
+        console.print(
+            f"and {len(outcome.files) - len(named)} figures in {named[-1].parent / 'figures'}", soft_wrap=True
+        )
     return outcome
 
 

@@ -11,73 +11,97 @@ from rich.table import Table
 from robustirl import envs
 from robustirl.cli.console import console, run_with_progress
 from robustirl.envs.noise import PUBLISHED
+from robustirl.experiments import catalogue
+from robustirl.experiments.catalogue import Grid
 from robustirl.experiments.comparison import compare
+from robustirl.experiments.reproduce import Plan, check_specs, reproduce
 from robustirl.experiments.specs import (
     PAPER_ALPHAS,
+    PAPER_ENVIRONMENTS,
     PAPER_EXPERT_NOISES,
     PAPER_LEARNER_NOISES,
     Record,
-    grid_of_specs,
 )
 from robustirl.irl.mce import PAPER_STEPS
 
 
 @dataclasses.dataclass(frozen=True)
 class Reproduce:
-    """Run the cells of a figure of the paper, and write results.csv and the figure."""
+    """Run experiments of the paper, and write results.csv, figures and report.html.
 
-    environments: Annotated[tuple[str, ...], tyro.conf.Positional] = ("gridworld-1",)
+    What is finished is kept: the same command goes on where an interrupt or a kill left it, and does nothing twice.
+    """
+
+    environments: Annotated[tuple[str, ...], tyro.conf.Positional] = PAPER_ENVIRONMENTS
     """Which environments to run."""
-    noise_model: str | None = None
-    """Which kernel the noise means: for grids uniform-state (the default), uniform-action or published."""
+    noise_model: tuple[str, ...] = ()
+    """Which kernels the noise means: for grids uniform-state (the default), uniform-action, published."""
+    experiments: tuple[str, ...] = catalogue.MAIN
+    """Which experiments: all, or some of best-alpha, all-alphas, alpha-study, gap, transfer, fixed-start,
+    robust-experts, sampled, convergence."""
     alphas: tuple[float, ...] = PAPER_ALPHAS
     """The player's chances of control; 1 is standard MCE IRL."""
     learner_noise: tuple[float, ...] = PAPER_LEARNER_NOISES
     """The learner's noises, one panel each."""
     expert_noise: tuple[float, ...] = PAPER_EXPERT_NOISES
     """The expert's noises, along the axis of each panel."""
-    expert: Literal["soft", "optimal"] = "soft"
-    """The expert's policy for the true reward; the published runs have soft ones."""
+    seeds: tuple[int, ...] | None = None
+    """The layouts, where an environment has several; its usual one when left out."""
+    expert: Literal["soft", "optimal"] | None = None
+    """The expert's policy for the true reward; that of the published runs when left out."""
     steps: int = PAPER_STEPS
     """Parameter updates per run."""
+    redraw: bool = False
+    """Draw the figures and write the page again, even if no run was missing."""
     out: Path = Path("out")
     """The folder to write to."""
 
 
+def plan_of(command: Reproduce) -> Plan:
+    """The command as a plan, after checking it."""
+    names = tuple(dict.fromkeys(command.environments))
+    for name in names:
+        envs.make(name)
+    options = {
+        "alphas": command.alphas,
+        "learner_noises": command.learner_noise,
+        "expert_noises": command.expert_noise,
+        "seeds": command.seeds,
+        "steps": command.steps,
+        "expert": command.expert,
+    }
+    models = tuple(dict.fromkeys(command.noise_model)) or envs.make(names[0]).noise_models[:1]
+    plan = Plan(catalogue.choose(command.experiments), Grid(names, tuple(options.items())), models, explain=True)
+    check_specs(plan.specs)
+    return plan
+
+
 def run_reproduce(command: Reproduce) -> int:
     """The `reproduce` command."""
-    specs = tuple(
-        spec
-        for name in dict.fromkeys(command.environments)
-        for spec in grid_of_specs(
-            name,
-            command.noise_model or envs.make(name).noise_models[0],
-            alphas=command.alphas,
-            learner_noises=command.learner_noise,
-            expert_noises=command.expert_noise,
-            steps=command.steps,
-            expert=command.expert,
-        )
+    plan = plan_of(command)
+    outcome = run_with_progress(
+        lambda progress: reproduce(plan, command.out, redraw=command.redraw, progress=progress), len(plan.specs)
     )
-    outcome = run_with_progress(specs, command.out)
     if not outcome.complete:
         return 130
-    for name in dict.fromkeys(command.environments):
-        _print_returns(name, [record for record in outcome.records if record.spec.environment == name])
-    if command.noise_model == PUBLISHED:
-        print_agreement(outcome.records)
+    for model in plan.noise_models:
+        main = catalogue.main_records(plan.grid, model, outcome.records)
+        if len(plan.grid.environments) == 1:
+            _print_returns(plan.grid.environments[0], model, main)
+        if model == PUBLISHED:
+            print_agreement(main)
     return 0
 
 
-def _print_returns(name: str, records: list[Record]) -> None:
+def _print_returns(name: str, model: str, records: list[Record]) -> None:
     noises = sorted({record.spec.expert_noise for record in records})
-    table = Table(title=f"{name}: return in the learner's world, by the expert's noise", title_justify="left")
+    table = Table(title=f"{name} ({model}): return in the learner's world, by the expert's noise", title_justify="left")
     table.add_column("learner's noise", justify="right")
     table.add_column("α", justify="right")
     for noise in noises:
         table.add_column(f"{noise:g}", justify="right")
     table.add_column("optimal", justify="right")
-    cells = {(r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise): r for r in records}
+    cells = {(r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise): r for r in reversed(records)}
     for learner, alpha in dict.fromkeys((r.spec.learner_noise, r.spec.alpha) for r in records):
         row = [cells[learner, alpha, noise] for noise in noises]
         returns = (f"{record.total_return:.1f}" for record in row)

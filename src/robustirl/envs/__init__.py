@@ -2,6 +2,8 @@
 
 from robustirl.envs.environment import Environment as Environment
 from robustirl.envs.gridworld import GridWorld as GridWorld
+from robustirl.envs.object_world import ObjectWorld as ObjectWorld
+from robustirl.envs.object_world import object_world as object_world
 from robustirl.envs.registry import make as make
 from robustirl.envs.registry import names as names
 from robustirl.envs.registry import register as register

@@ -21,12 +21,27 @@ class Environment(abc.ABC):
     @property
     @abc.abstractmethod
     def reward(self) -> np.ndarray:
-        """The true reward R(s), `[S]`, known to the expert alone."""
+        """The true reward R(s) `[S]`, known to the expert alone; R(s,a) `[S, A]` where actions are paid for."""
 
     @property
     def features(self) -> np.ndarray | None:
         """Reward features φ(s), `[S, d]`; none stands for one-hot features."""
         return None
+
+    @property
+    def layout(self) -> int:
+        """The seed that this layout was drawn with, where layouts are random."""
+        return 0
+
+    @property
+    def expert(self) -> str:
+        """Which expert the published runs have here: `soft` or `optimal` (see `planning.expert_policy`)."""
+        return "soft"
+
+    @property
+    def reward_model(self) -> str:
+        """What the reward is learnt with here: `tabular`, `linear` in the features, or a `network` of them."""
+        return "tabular" if self.features is None else "linear"
 
     @property
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Gridworlds: any array of rewards, and the paper's four layouts as data.
+"""Gridworlds: any array of rewards, and the paper's layouts as data.
 
 Cells are numbered row by row. The moves are up, right, down, left; a move off the grid is not available to
 anyone. A goal is absorbing.
@@ -27,6 +27,7 @@ class GridWorld(Environment):
         goals: The absorbing cells, as (row, column).
         discount: γ.
         initial: P₀ over cells, `[rows, columns]`; uniform when left out.
+        cell_features: φ of every cell, `[rows, columns, d]`; one-hot features when left out.
 
     Example:
         >>> corridor = GridWorld("corridor", rewards=np.array([[0.0, -1.0, -1.0]]))
@@ -38,6 +39,7 @@ class GridWorld(Environment):
     goals: tuple[tuple[int, int], ...] = ((0, 0),)
     discount: float = 0.99
     initial: np.ndarray | None = None
+    cell_features: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         rewards = as_floats("the grid of rewards", self.rewards)
@@ -59,6 +61,13 @@ class GridWorld(Environment):
                     f"the start distribution has shape {initial.shape}, but the grid's, {rewards.shape}, is needed."
                 )
             object.__setattr__(self, "initial", frozen(initial))
+        if self.cell_features is not None:
+            features = as_floats("the features of the cells", self.cell_features)
+            if features.ndim != 3 or features.shape[:2] != rewards.shape or not features.shape[2]:
+                raise InvalidInputError(
+                    f"the features of the cells have shape {features.shape}, but {(*rewards.shape, 'd')} is needed."
+                )
+            object.__setattr__(self, "cell_features", frozen(features))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,6 +77,18 @@ class GridWorld(Environment):
     @property
     def reward(self) -> np.ndarray:
         return self.rewards.ravel()
+
+    @property
+    def features(self) -> np.ndarray | None:
+        return None if self.cell_features is None else self.cell_features.reshape(self.rewards.size, -1)
+
+    def fixed_start(self) -> np.ndarray:
+        """P₀ with all its mass on the cell farthest from the nearest goal (the last such cell), `[rows, columns]`."""
+        rows, columns = np.indices(self.shape)
+        distance = np.min([np.abs(rows - r) + np.abs(columns - c) for r, c in self.goals], axis=0)
+        start = np.zeros(distance.size)
+        start[distance.size - 1 - int(distance.ravel()[::-1].argmax())] = 1.0
+        return start.reshape(self.shape)
 
     @property
     def noise_models(self) -> tuple[str, ...]:
@@ -116,6 +137,19 @@ def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]]
         rewards[rows, columns] = danger
     rewards[0, 0] = 0.0
     return rewards
+
+
+def two_danger_grid(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """GridWorld-L: two kinds of danger among the inner cells, told apart by three features; rewards and features.
+
+    The first kind lies strictly below the diagonal, the second in the other inner cells. The third feature is one
+    on every cell but the goal, dangers included, so that the weights -1, -5, -1 give rewards of -2, -6 and -1.
+    """
+    rows, columns = np.indices((size, size))
+    inner = (rows > 0) & (rows < size - 1) & (columns > 0) & (columns < size - 1)
+    ordinary = (rows > 0) | (columns > 0)
+    features = np.stack([inner & (rows > columns), inner & (rows <= columns), ordinary], axis=-1).astype(float)
+    return features @ np.array([-1.0, -5.0, -1.0]), features
 
 
 INNER = slice(1, -1)

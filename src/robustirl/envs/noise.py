@@ -14,17 +14,18 @@
 States that end an episode stay absorbing under all of them.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
-from robustirl.mdp import DenseKernel
+from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, SuccessorKernel
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
+DENSE_STATES = 1000  # Up to here an array is faster than lists of successors; beyond, it soon does not fit.
 
 
-def noisy_kernel(moves: np.ndarray, absorbing: np.ndarray, noise: float, model: str) -> DenseKernel:
+def noisy_kernel(
+    moves: np.ndarray, absorbing: np.ndarray, noise: float, model: str, *, dense: bool | None = None
+) -> AbstractKernel:
     """The kernel of a deterministic world under noise.
 
     Args:
@@ -32,46 +33,62 @@ def noisy_kernel(moves: np.ndarray, absorbing: np.ndarray, noise: float, model: 
         absorbing: `[S]`, whether the state keeps whatever enters it.
         noise: ε.
         model: One of `NOISE_MODELS`.
+        dense: Whether to make an array `[S, A, S]` of it or lists of successors; by size when left out.
     """
-    return _blend(moves, absorbing, noise, _DISTURBANCES[model](moves), leaky=model == PUBLISHED)
+    shares = np.full(moves.shape, 1 / moves.shape[1])
+    if model == PUBLISHED:
+        shares = np.where(_repeated(moves), 0.0, shares)
+    if model == UNIFORM_STATE:
+        return _anywhere(moves, absorbing, noise, _dense(moves, dense))
+    return _astray(moves, absorbing, noise, shares, _dense(moves, dense), leaky=model == PUBLISHED)
 
 
 def published_evaluation_kernel(
-    moves: np.ndarray, available: np.ndarray, absorbing: np.ndarray, noise: float
-) -> DenseKernel:
+    moves: np.ndarray, available: np.ndarray, absorbing: np.ndarray, noise: float, *, dense: bool | None = None
+) -> AbstractKernel:
     """The kernel under which the published returns are measured: noise draws an available move."""
-    return _blend(moves, absorbing, noise, _available_move(moves, available), leaky=False)
+    shares = available / available.sum(1, keepdims=True)
+    return _astray(moves, absorbing, noise, shares, _dense(moves, dense), leaky=False)
 
 
-def _blend(
-    moves: np.ndarray, absorbing: np.ndarray, noise: float, disturbance: np.ndarray, *, leaky: bool
-) -> DenseKernel:
-    identity = np.eye(len(moves))
-    kernel = (1 - noise) * identity[moves] + noise * disturbance[:, None, :]
-    kernel[absorbing] = identity[absorbing][:, None, :]
-    return DenseKernel(kernel, leaky=leaky)
+def _dense(moves: np.ndarray, dense: bool | None) -> bool:
+    return len(moves) <= DENSE_STATES if dense is None else dense
 
 
-def _any_state(moves: np.ndarray) -> np.ndarray:
+def _repeated(moves: np.ndarray) -> np.ndarray:
+    """Which moves of a state lead where an earlier one leads already, `[S, A]`."""
+    same = moves[:, :, None] == moves[:, None, :]
+    return np.tril(same, -1).any(2)
+
+
+def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: bool) -> AbstractKernel:
+    """With probability ε any state."""
     states = len(moves)
-    return np.full((states, states), 1 / states)
+    weights = np.where(absorbing, 0.0, noise)
+    here = np.where(absorbing[:, None], np.arange(states)[:, None], moves)
+    if not dense:
+        base = SuccessorKernel(here[..., None], np.ones((*moves.shape, 1)))
+        return base if noise == 0 else MixtureKernel(base, weights, np.full(states, 1 / states))
+    identity = np.eye(states)
+    kernel = (1 - noise) * identity[moves] + noise * np.full((states, states), 1 / states)[:, None, :]
+    kernel[absorbing] = identity[absorbing][:, None, :]
+    return DenseKernel(kernel)
 
 
-def _any_move(moves: np.ndarray) -> np.ndarray:
-    return np.eye(len(moves))[moves].mean(1)
-
-
-def _any_outcome_once(moves: np.ndarray) -> np.ndarray:
-    return np.eye(len(moves))[moves].max(1) / moves.shape[1]
-
-
-def _available_move(moves: np.ndarray, available: np.ndarray) -> np.ndarray:
-    weights = available / available.sum(1, keepdims=True)
-    return np.einsum("sa,sat->st", weights, np.eye(len(moves))[moves])
-
-
-_DISTURBANCES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    UNIFORM_STATE: _any_state,
-    UNIFORM_ACTION: _any_move,
-    PUBLISHED: _any_outcome_once,
-}
+def _astray(
+    moves: np.ndarray, absorbing: np.ndarray, noise: float, shares: np.ndarray, dense: bool, *, leaky: bool
+) -> AbstractKernel:
+    """With probability ε another of the state's own moves, with these shares `[S, A]`."""
+    states, actions = moves.shape
+    if dense:
+        identity = np.eye(states)
+        disturbance = np.einsum("sa,sat->st", shares, identity[moves])
+        kernel = (1 - noise) * identity[moves] + noise * disturbance[:, None, :]
+        kernel[absorbing] = identity[absorbing][:, None, :]
+        return DenseKernel(kernel, leaky=leaky)
+    targets = np.concatenate([moves[..., None], np.broadcast_to(moves[:, None, :], (states, actions, actions))], -1)
+    usual = np.full((states, actions, 1), 1 - noise)
+    weights = np.concatenate([usual, np.broadcast_to(noise * shares[:, None, :], (states, actions, actions))], -1)
+    targets[absorbing] = np.flatnonzero(absorbing)[:, None, None]
+    weights[absorbing] = np.eye(actions + 1)[0]
+    return SuccessorKernel(targets, weights, leaky=leaky)

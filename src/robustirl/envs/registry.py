@@ -1,10 +1,13 @@
 """The environments by name. Tests and figures run over this registry, so whatever is added here is exercised."""
 
+import functools
 from collections.abc import Callable
 
 from robustirl.envs.environment import Environment
-from robustirl.envs.gridworld import PAPER_LAYOUTS, GridWorld
+from robustirl.envs.gridworld import PAPER_LAYOUTS, GridWorld, two_danger_grid
+from robustirl.envs.object_world import object_world
 from robustirl.envs.three_state import ThreeState
+from robustirl.envs.toy_text import cliff_walking, frozen_lake, taxi
 from robustirl.errors import InvalidInputError
 
 _factories: dict[str, Callable[..., Environment]] = {}
@@ -55,6 +58,17 @@ def _paper_grid(name: str) -> Callable[..., Environment]:
     return lambda **options: GridWorld(name, rewards=PAPER_LAYOUTS[name], **options)
 
 
+def _low_dimensional(**options) -> Environment:
+    rewards, features = two_danger_grid(10)
+    return GridWorld("gridworld-l", rewards=rewards, cell_features=features, **options)
+
+
 for _name in PAPER_LAYOUTS:
     register(_name, _paper_grid(_name))
+register("gridworld-l", _low_dimensional)
+register("objectworld", object_world)
 register("three-state", ThreeState)
+register("frozen-lake", frozen_lake)
+register("frozen-lake-8x8", functools.partial(frozen_lake, name="frozen-lake-8x8", lake="8x8"))
+register("cliff-walking", cliff_walking)
+register("taxi", taxi)

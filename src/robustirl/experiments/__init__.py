@@ -1,7 +1,8 @@
-"""Run specs, the runner, result tables and figures."""
+"""Run specs, the runner, the store, tables, figures and the report."""
 
-from robustirl.experiments.reproduce import reproduce as reproduce
 from robustirl.experiments.runner import run as run
+from robustirl.experiments.specs import Finding as Finding
 from robustirl.experiments.specs import Record as Record
 from robustirl.experiments.specs import RunSpec as RunSpec
 from robustirl.experiments.specs import grid_of_specs as grid_of_specs
+from robustirl.experiments.store import Store as Store

@@ -9,7 +9,8 @@ import itertools
 from collections.abc import Sequence
 
 from robustirl import envs
-from robustirl.experiments.runner import Laboratory, run
+from robustirl.experiments.laboratory import Laboratory
+from robustirl.experiments.runner import flat, run
 from robustirl.experiments.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.precision import enable_x64
@@ -45,7 +46,7 @@ def alpha_table(
         specs = grid_of_specs(
             name, noise_model, alphas=alphas, learner_noises=learner_noises, expert_noises=expert_noises, steps=steps
         )
-        records = list(itertools.chain.from_iterable(run(specs)))
+        records = [finding.record for finding in flat(run(specs))]
         for learner, expert in itertools.product(learner_noises, expert_noises):
             star = worst_opponent_world(lab.world(learner), lab.reward, alpha=0.9)
             choice = choose_alpha(lab.world(learner), lab.world(expert), opponent_world=star)

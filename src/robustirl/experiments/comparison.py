@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
-from robustirl.experiments.published import PublishedReturn, published_returns
-from robustirl.experiments.runner import Laboratory
+from robustirl.experiments.laboratory import Laboratory
+from robustirl.experiments.published import LOST_LAYOUTS, PublishedReturn, published_returns
 from robustirl.experiments.specs import Record
 from robustirl.irl import fit_many
 from robustirl.mdp import MDP
@@ -69,7 +69,7 @@ class Explanation:
 
 def compare(records: Sequence[Record]) -> list[Cell]:
     """The records that have a published counterpart, beside it."""
-    known = published_returns()
+    known = {key: value for key, value in published_returns().items() if key[0] not in LOST_LAYOUTS}
     keys = [(r.spec.environment, r.spec.learner_noise, r.spec.expert_noise, r.spec.alpha) for r in records]
     return [Cell(record, known[key]) for record, key in zip(records, keys, strict=True) if key in known]
 
@@ -85,7 +85,7 @@ def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
         MDP(world.kernel, discount=world.discount, initial=count / count.sum(), mask=world.mask) for count in counts
     ]
     alphas = [spec.alpha] * draws
-    fits = fit_many(worlds, [rho] * draws, alphas, rewards=lab.reward_model(), steps=spec.steps)
+    fits = fit_many(worlds, [rho] * draws, alphas, rewards=lab.reward_model(), steps=spec.steps, throw=False)
     returns = [lab.measure(spec.learner_noise, result.player) for result in fits]
-    (half,) = lab.fit([spec], steps=spec.steps // 2)
+    (half,) = lab.fit([spec], steps=spec.steps // 2, throw=False)
     return Explanation(cell, min(returns), max(returns), lab.measure(spec.learner_noise, half.player))

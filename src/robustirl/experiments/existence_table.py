@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from robustirl import envs
 from robustirl.envs.noise import NOISE_MODELS
-from robustirl.experiments.runner import Laboratory
+from robustirl.experiments.laboratory import Laboratory
 from robustirl.experiments.specs import PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, RunSpec
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.precision import enable_x64

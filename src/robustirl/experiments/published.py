@@ -5,6 +5,8 @@ import functools
 import importlib.resources
 import json
 
+LOST_LAYOUTS = ("objectworld",)  # Their numbers are of a layout that nobody has, so cells cannot be compared.
+
 
 @dataclasses.dataclass(frozen=True)
 class PublishedReturn:

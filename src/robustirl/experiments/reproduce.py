@@ -1,106 +1,209 @@
-"""`robustirl reproduce`: the cells of a figure, their table, and the figure itself, in one folder."""
+"""`robustirl reproduce`: runs into a store, then tables, figures and a page, in one folder."""
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
-from robustirl.errors import InvalidInputError
-from robustirl.experiments.published import published_returns
-from robustirl.experiments.results import read_results, results_csv, write_atomically
+from robustirl.experiments import catalogue
+from robustirl.experiments.catalogue import Experiment, Grid
+from robustirl.experiments.comparison import Explanation, compare, explain
+from robustirl.experiments.results import results_csv, results_parquet
 from robustirl.experiments.runner import Timing, run
 from robustirl.experiments.specs import Record, RunSpec
-from robustirl.mdp.checks import as_count
-from robustirl.mdp.mdp import as_alpha
-from robustirl.planning.experts import require_expert_kind
+from robustirl.experiments.store import Store, write_atomically
+from robustirl.experiments.summary import best_alpha
+
+EXPLANATION_DRAWS = 10
+MISS = 0.05  # A cell that differs from the published one by more is looked into.
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to reproduce.
+
+    Attributes:
+        experiments: Which experiments.
+        grid: Over which environments, α and noises.
+        noise_models: Under which kernels.
+        explain: Whether to look into the cells that differ from the published ones.
+    """
+
+    experiments: tuple[Experiment, ...]
+    grid: Grid
+    noise_models: tuple[str, ...]
+    explain: bool = False
+
+    @property
+    def specs(self) -> tuple[RunSpec, ...]:
+        """All runs, each once."""
+        return catalogue.gather(self.experiments, self.grid, self.noise_models)
+
+
+@dataclasses.dataclass(frozen=True)
 class Outcome:
     """What a reproduction made.
 
     Attributes:
         records: The finished runs, in the order of the specs.
         complete: Whether all runs are there; an interrupt leaves the finished ones.
+        new: How many were run now.
         timing: Where the time went.
         files: What was written.
     """
 
     records: list[Record]
     complete: bool
+    new: int
     timing: Timing
     files: list[Path]
 
 
-def reproduce(specs: tuple[RunSpec, ...], out: Path, *, progress: Callable[[int], object] = lambda _: None) -> Outcome:
-    """Run the specs and write `results.csv` after every batch, then a figure per environment and noise model.
-
-    An interrupt (Ctrl-C) ends the run early; what is finished is in `results.csv`, and the same request into the same
-    folder goes on from there.
-    """
-    check_specs(specs)
-    out = Path(out)
-    table = prepare(specs, out)
-    done = {record.spec: record for record in read_results(table, specs)}
-    if done:
-        progress(len(done))
-    timing = Timing()
-    complete = True
-    try:
-        for batch in run([spec for spec in specs if spec not in done], timing):
-            done |= {record.spec: record for record in batch}
-            write_atomically(table, results_csv([done[spec] for spec in specs if spec in done]))
-            progress(len(batch))
-    except KeyboardInterrupt:
-        complete = False
-    records = [done[spec] for spec in specs if spec in done]
-    files = [table] if records else []
-    if complete:
-        files += draw(records, out)
-    return Outcome(records, complete, timing, files)
+Progress = Callable[[str, int, int], object]
+"""Called with what is being done, how much of it is finished, and how much there is."""
 
 
-def check_specs(specs: tuple[RunSpec, ...]) -> None:
+def check_specs(specs: Sequence[RunSpec]) -> None:
     """Refuse an impossible request before any work is done or any file is touched."""
     for spec in specs:
-        environment = envs.make(spec.environment)
-        as_alpha(spec.alpha)
-        for noise in (spec.learner_noise, spec.expert_noise):
-            environment.choose_noise_model(noise, spec.noise_model)
-        require_expert_kind(spec.expert)
-        as_count("steps", spec.steps)
+        spec.check()
 
 
-def prepare(specs: tuple[RunSpec, ...], out: Path) -> Path:
-    """Make the folder and note in it what was asked for; refuse a folder that holds another request's results."""
-    request = json.dumps([dataclasses.asdict(spec) for spec in specs], indent=0) + "\n"
-    note, table = out / "request.json", out / "results.csv"
-    if out.exists() and not out.is_dir():
-        raise InvalidInputError(f"{out} is a file, but --out must name a folder; choose another name.")
-    if table.exists() and (not note.exists() or note.read_text(encoding="utf-8") != request):
-        raise InvalidInputError(
-            f"{out} holds results of another request; choose another --out or remove that folder first."
-        )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        write_atomically(note, request)
-    except OSError as error:
-        raise InvalidInputError(f"{out} cannot be written to ({error.strerror}); choose another --out.") from None
-    return table
+def compute(specs: Sequence[RunSpec], out: Path, progress: Progress = lambda *_: None) -> Outcome:
+    """Run the specs that the folder's store does not hold yet, and write the tables.
+
+    An interrupt (Ctrl-C) ends it early; what is finished is kept, and the same request into the same folder goes on
+    from there.
+    """
+    check_specs(specs)
+    with Store.open(Path(out), specs) as store:
+        timing, complete, new = Timing(), True, 0
+        progress("learning", len(store), len(specs))
+        try:
+            for batch in run(specs, timing, done=store.__contains__):
+                store.append(batch)
+                new += len(batch)
+                progress("learning", len(store), len(specs))
+        except KeyboardInterrupt:
+            complete = False
+        records = store.records()
+        files = write_tables(records, store.folder) if records else []
+    return Outcome(records, complete, new, timing, files)
 
 
-def draw(records: list[Record], out: Path) -> list[Path]:
-    """One figure per environment and noise model in the records, as PNG and SVG."""
+def write_tables(records: Sequence[Record], out: Path) -> list[Path]:
+    """`results.csv` and `results.parquet`."""
+    table, parquet = out / "results.csv", out / "results.parquet"
+    write_atomically(table, results_csv(records))
+    write_atomically(parquet, results_parquet(records))
+    return [table, parquet]
+
+
+def reproduce(plan: Plan, out: Path, *, redraw: bool = False, progress: Progress = lambda *_: None) -> Outcome:
+    """Run a plan's experiments, draw their figures, and write the report, as far as they are not there already.
+
+    Args:
+        plan: What to reproduce.
+        out: The folder.
+        redraw: Draw all figures and write the page again, even if no run was missing.
+        progress: Told how far it is.
+    """
+    outcome = compute(plan.specs, out, progress)
+    if not outcome.complete:
+        return outcome
+    from robustirl.experiments.report import write_report  # Late, since only the page needs its libraries.
+
+    page, note = Path(out) / "report.html", Path(out) / "drawn.json"
+    names = [item.name for item in plan.experiments]
+    drawing = json.dumps({"experiments": names, "noise_models": plan.noise_models}) + "\n"
+    if not outcome.new and not redraw and page.exists() and note.exists() and note.read_text() == drawing:
+        return dataclasses.replace(outcome, files=[*outcome.files, page])  # All is there already.
+    store = Store.read(out)
+    drawn = draw(plan, store, outcome.records, progress)
+    explanations = _explanations(plan, outcome.records, Path(out), progress)
+    page = write_report(plan, outcome.records, drawn, explanations, Path(out), draws=EXPLANATION_DRAWS)
+    write_atomically(note, drawing)
+    files = [*outcome.files, *(path for paths in drawn.values() for path in paths), page]
+    return dataclasses.replace(outcome, files=files)
+
+
+Drawn = dict[tuple[str, str, str], list[Path]]
+"""Figure files by experiment (or `maps`), noise model and the figure's own name."""
+
+
+def draw(plan: Plan, store: Store, records: Sequence[Record], progress: Progress = lambda *_: None) -> Drawn:
+    """Every figure of a plan, as PNG and SVG in `figures/`."""
     from robustirl.experiments import figures  # Here, so that nothing else loads matplotlib.
 
-    written = []
-    pairs = dict.fromkeys((record.spec.environment, record.spec.noise_model) for record in records)
-    for name, model in pairs:
-        own = [record for record in records if (record.spec.environment, record.spec.noise_model) == (name, model)]
-        published = published_returns() if model == PUBLISHED else None
-        figure = figures.figure_returns(envs.make(name), own, published, note=f"noise model: {model}")
-        several = sum(other == name for other, _ in pairs) > 1
-        written += figures.save_figure(figure, out / (f"{name}-{model}" if several else name))
-    return written
+    folder = store.folder / "figures"
+    folder.mkdir(exist_ok=True)
+    jobs: list[tuple[tuple[str, str, str], Callable[[], object]]] = []
+    for model in plan.noise_models:
+        for experiment in plan.experiments:
+            for drawing in experiment.draw(plan.grid, model, records):
+                jobs.append(((experiment.name, model, drawing.name), drawing.make))
+        for name in plan.grid.environments:
+            if (make := _maps(plan, store, records, name, model)) is not None:
+                jobs.append((("maps", model, name), make))
+    drawn: Drawn = {}
+    for count, (key, make) in enumerate(jobs):
+        progress("drawing", count, len(jobs))
+        figure = make()
+        assert isinstance(figure, figures.Figure)
+        drawn[key] = figures.save_figure(figure, folder / "_".join(key))
+    progress("drawing", len(jobs), len(jobs))
+    return drawn
+
+
+def _maps(plan: Plan, store: Store, records: Sequence[Record], name: str, model: str):
+    """Maps of the cell with the largest mismatch, standard and the best robust α there."""
+    environment = envs.make(name)
+    own = [r for r in catalogue.main_records(plan.grid, model, records) if r.spec.environment == name]
+    if not isinstance(environment, envs.GridWorld) or not own:
+        return None
+    own = [r for r in own if r.spec.seed == own[0].spec.seed]
+    far = max((r.spec.expert_noise - r.spec.learner_noise, r.spec.expert_noise, r.spec.learner_noise) for r in own)
+    cell = [r for r in own if (r.spec.expert_noise, r.spec.learner_noise) == far[1:]]
+    standard = next((r for r in cell if r.spec.alpha == 1), None)
+    best = best_alpha(cell)
+    robust = next((r for r in cell if r.spec.alpha == best), None)
+    if standard is None or robust is None:
+        return None
+
+    def make():
+        from robustirl.experiments import figures
+
+        made = standard.spec.make_environment()
+        assert isinstance(made, envs.GridWorld)
+        found = store.finding(standard.spec), store.finding(robust.spec)
+        return figures.figure_maps(made, *found, note=f"noise model: {model}")
+
+    return make
+
+
+def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Progress) -> list[Explanation]:
+    """Refits of the cells that miss the published number; kept in a file, since they take a while."""
+    if not plan.explain or PUBLISHED not in plan.noise_models:
+        return []
+    main = catalogue.main_records(plan.grid, PUBLISHED, records)
+    missed = sorted(
+        (cell for cell in compare(main) if cell.relative_error > MISS), key=lambda c: c.relative_error, reverse=True
+    )
+    path = out / "explanations.json"
+    known: dict[str, list[float]] = {}
+    with contextlib.suppress(OSError, ValueError):  # Not there, or damaged: they are worked out again.
+        known = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for count, cell in enumerate(missed):
+        progress("explaining", count, len(missed))
+        key = cell.record.spec.identity
+        if key not in known:
+            fresh = explain(cell, draws=EXPLANATION_DRAWS)
+            known[key] = [fresh.lowest, fresh.highest, fresh.halfway]
+            write_atomically(path, json.dumps(known) + "\n")
+        found.append(Explanation(cell, *known[key]))
+    progress("explaining", len(missed), len(missed))
+    return found

@@ -1,100 +1,61 @@
-"""`results.csv`: one row a run, written whole or not at all."""
+"""The results as tables: `results.csv` and `results.parquet`, one row a run."""
 
 import csv
+import dataclasses
 import io
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from robustirl.errors import InvalidInputError
 from robustirl.experiments.specs import Record, RunSpec
+from robustirl.experiments.store import configuration
 
-COLUMNS = (
-    "environment",
-    "noise_model",
-    "learner_noise",
-    "expert_noise",
-    "alpha",
-    "seed",
-    "return",
-    "optimal_return",
-    "occupancy_gap",
-    "steps",
-    "seconds",
-    "verdict",
-)
+SPEC_COLUMNS = tuple(field.name for field in dataclasses.fields(RunSpec))
+# The record's own, under the names they have had from the start where those differ.
+_RENAMED = {"total_return": "return", "steps": "steps_taken"}
+OUTCOMES = tuple(field.name for field in dataclasses.fields(Record) if field.name != "spec")
+CONFIGURATION = ("robustirl", "jax", "dtype", "device")  # The whole of it stands in store.json and in every batch.
+COLUMNS = (*SPEC_COLUMNS, *(_RENAMED.get(name, name) for name in OUTCOMES), *CONFIGURATION)
+TIME_COLUMNS = ("seconds",)
+
+
+def row(record: Record) -> dict[str, object]:
+    """A record as one flat row."""
+    outcomes = {_RENAMED.get(name, name): getattr(record, name) for name in OUTCOMES}
+    here = configuration()
+    return {**dataclasses.asdict(record.spec), **outcomes, **{name: here[name] for name in CONFIGURATION}}
 
 
 def results_csv(records: Sequence[Record]) -> str:
-    """The table as text, numbers in full precision."""
+    """The table as text: numbers in full precision, nothing where there is nothing."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
     for record in records:
-        spec = record.spec
-        writer.writerow(
-            (
-                spec.environment,
-                spec.noise_model,
-                repr(spec.learner_noise),
-                repr(spec.expert_noise),
-                repr(spec.alpha),
-                spec.seed,
-                repr(record.total_return),
-                repr(record.optimal_return),
-                repr(record.occupancy_gap),
-                record.steps,
-                f"{record.seconds:.6f}",
-                record.verdict,
-            )
-        )
+        entries = row(record)
+        entries["seconds"] = f"{record.seconds:.6f}"
+        writer.writerow({name: repr(value) if isinstance(value, float) else value for name, value in entries.items()})
     return buffer.getvalue()
 
 
-def read_results(path: Path, specs: Sequence[RunSpec]) -> list[Record]:
-    """The records of a table written by `results_csv`, as far as they are of these specs; none if there is no table."""
-    if not path.exists():
-        return []
-    known = {_identity(spec): spec for spec in specs}
-    records = []
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True))
-        if rows and tuple(rows[0]) != COLUMNS:
-            raise ValueError("its columns are others")
-        for row in rows:
-            noises = float(row["learner_noise"]), float(row["expert_noise"])
-            identity = row["environment"], row["noise_model"], *noises, float(row["alpha"]), int(row["seed"])
-            records.append(
-                Record(
-                    spec=known[identity],
-                    total_return=float(row["return"]),
-                    optimal_return=float(row["optimal_return"]),
-                    occupancy_gap=float(row["occupancy_gap"]),
-                    steps=int(row["steps"]),
-                    seconds=float(row["seconds"]),
-                    verdict=row["verdict"],
-                )
-            )
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise InvalidInputError(
-            f"{path} is damaged ({error}); move it away to start over, or choose another --out."
-        ) from None
-    return records
+def results_parquet(records: Sequence[Record]) -> bytes:
+    """The table as the bytes of a Parquet file."""
+    import pyarrow  # Here, so that only a table loads it.
+    import pyarrow.parquet
+
+    kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+    fields = {field.name: field.type for field in (*dataclasses.fields(RunSpec), *dataclasses.fields(Record))}
+    fields |= dict.fromkeys(CONFIGURATION, str)
+    origin = {_RENAMED.get(name, name): name for name in OUTCOMES}
+    columns = {name: [entry[name] for entry in map(row, records)] for name in COLUMNS}
+    schema = pyarrow.schema(
+        [
+            (name, next(kind for python, kind in kinds.items() if _has(fields[origin.get(name, name)], python)))
+            for name in COLUMNS
+        ]
+    )
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    return buffer.getvalue()
 
 
-def _identity(spec: RunSpec) -> tuple[str, str, float, float, float, int]:
-    return (spec.environment, spec.noise_model, spec.learner_noise, spec.expert_noise, spec.alpha, spec.seed)
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace the file by one with this content, or leave it as it was: no reader ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+def _has(annotation: object, python: type) -> bool:
+    return annotation is python or python in getattr(annotation, "__args__", ())

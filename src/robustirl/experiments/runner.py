@@ -1,112 +1,230 @@
-"""Run specs in batches: every batch of like-shaped runs is one compiled call."""
+"""Run specs in batches: every batch of like-shaped runs is one compiled call, and batches share the cores.
 
+On a CPU, small worlds leave XLA's threads little to share, so every core gets a process of its own, tied to it.
+"""
+
+import concurrent.futures
+import concurrent.futures.process
+import contextlib
 import dataclasses
-import functools
 import itertools
+import multiprocessing
+import os
+import signal
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import jax
 
-from robustirl import envs
-from robustirl.experiments.specs import Record, RunSpec
-from robustirl.irl import Fit, fit_many
-from robustirl.mdp import MDP
-from robustirl.planning import expert_policy, state_occupancy, total_return
-from robustirl.rewards import AbstractReward, LinearReward, TabularReward
+from robustirl.errors import RobustIRLError
+from robustirl.experiments.laboratory import Laboratory
+from robustirl.experiments.specs import Finding, RunSpec
+from robustirl.precision import enable_x64
 
-
-class Laboratory:
-    """The worlds, experts and optimal returns of one environment under one noise model, each made once."""
-
-    def __init__(self, environment: envs.Environment, noise_model: str, expert: str = "soft"):
-        self.environment = environment
-        self.noise_model = noise_model
-        self.expert = expert
-        self.reward = jnp.asarray(environment.reward)
-
-    @functools.cache  # noqa: B019
-    def world(self, noise: float) -> MDP:
-        """The world at this noise, for planning and demonstrations."""
-        return self.environment.mdp(noise, self.noise_model)
-
-    @functools.cache  # noqa: B019
-    def evaluation_world(self, noise: float) -> MDP:
-        """The world at this noise, for measuring returns."""
-        return self.environment.evaluation_mdp(noise, self.noise_model)
-
-    @functools.cache  # noqa: B019
-    def expert_occupancy(self, noise: float) -> Float[Array, " S"]:
-        """ρ of the expert in its own world."""
-        world = self.world(noise)
-        return state_occupancy(world, expert_policy(world, self.reward, kind=self.expert))
-
-    @functools.cache  # noqa: B019
-    def optimal_return(self, noise: float) -> float:
-        """The return of the policy that is optimal for the true reward in the learner's world."""
-        return self.measure(noise, expert_policy(self.world(noise), self.reward, kind="optimal"))
-
-    def measure(self, noise: float, policy: Float[Array, "S A"]) -> float:
-        """The undiscounted, capped return of a policy in the learner's world."""
-        return float(total_return(self.evaluation_world(noise), policy, self.reward))
-
-    def reward_model(self) -> AbstractReward:
-        """The reward model the environment's features call for."""
-        features = self.environment.features
-        return TabularReward(len(self.reward)) if features is None else LinearReward(features)
-
-    def fit(self, specs: Sequence[RunSpec], *, steps: int) -> list[Fit]:
-        """The fits of some runs of this environment, in one compiled call."""
-        return fit_many(
-            [self.world(spec.learner_noise) for spec in specs],
-            [self.expert_occupancy(spec.expert_noise) for spec in specs],
-            [spec.alpha for spec in specs],
-            rewards=self.reward_model(),
-            steps=steps,
-        )
+CPU_BATCH = 5  # Small, so that work is saved often and shared evenly between the cores.
+GPU_BATCH = 500
+WORTH_SPAWNING = 12  # Batches; fewer are done here before a second process has even started.
 
 
 @dataclasses.dataclass
 class Timing:
-    """Where the time of a sweep went, in seconds."""
+    """Where the time of a sweep went, in seconds on the clock: starting and compiling, and computing."""
 
     compilation: float = 0.0
     computation: float = 0.0
 
 
-def run(specs: Sequence[RunSpec], timing: Timing | None = None) -> Iterator[list[Record]]:
-    """Run the specs, yielding the records of a batch as soon as it is done.
+def batches(specs: Sequence[RunSpec], size: int | None = None) -> list[tuple[RunSpec, ...]]:
+    """The specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
 
-    A batch is the runs that share everything but the expert's noise. The first batch of a size is run
-    twice, once to compile, so that its records hold the time of a warm run.
+    Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
+    very batches, and so the very numbers, of an undisturbed one.
+    """
+    if size is None:
+        size = CPU_BATCH if jax.default_backend() == "cpu" else GPU_BATCH
+    groups: dict[Hashable, list[RunSpec]] = {}
+    for spec in specs:
+        groups.setdefault(_company(spec), []).append(spec)
+    return [tuple(group[start : start + size]) for group in groups.values() for start in range(0, len(group), size)]
+
+
+def run(
+    specs: Sequence[RunSpec],
+    timing: Timing | None = None,
+    *,
+    done: Callable[[RunSpec], bool] = lambda _: False,
+    workers: int | None = None,
+) -> Iterator[list[Finding]]:
+    """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
+
+    Args:
+        specs: What to run.
+        timing: Where to add up the time taken.
+        done: Whether a run's outcome is known already; a batch is skipped if all of its runs are.
+        workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
     """
     timing = Timing() if timing is None else timing
-    warm: set[object] = set()
-    laboratory = functools.cache(lambda name, model, expert: Laboratory(envs.make(name), model, expert))
-    for _, group in itertools.groupby(specs, lambda s: dataclasses.replace(s, expert_noise=0.0)):
-        batch = list(group)
-        first = batch[0]
-        lab = laboratory(first.environment, first.noise_model, first.expert)
-        size = (first.environment, first.steps, len(batch))
-        if size not in warm:
-            begin = time.perf_counter()
-            lab.fit(batch, steps=first.steps)
-            timing.compilation += time.perf_counter() - begin
-            warm.add(size)
+    todo = [batch for batch in batches(specs) if not all(done(spec) for spec in batch)]
+    if workers is None:
+        cores = len(_cores()) if jax.default_backend() == "cpu" else 1
+        workers = cores if len(todo) >= WORTH_SPAWNING else 1
+    if workers == 1:
+        bench = _Bench()
+        for batch in todo:
+            findings, overhead, seconds = bench.work(batch)
+            timing.compilation += overhead
+            timing.computation += seconds
+            yield findings
+        return
+    begin = time.time()
+    overheads = 0.0
+    context = multiprocessing.get_context("spawn")
+    counter = context.Value("i", 0)
+    pool = concurrent.futures.ProcessPoolExecutor(
+        workers, context, initializer=_start, initargs=(counter, bool(jax.config.read("jax_enable_x64")), begin)
+    )
+    before = set(multiprocessing.active_children())
+    try:
+        with _deaf():  # Workers start here, and inherit that: Ctrl-C is the parent's to handle.
+            futures = [pool.submit(_work, batch) for batch in todo]
+        for finished in concurrent.futures.as_completed(futures):
+            findings, overhead, _ = finished.result()
+            overheads += overhead
+            timing.compilation = overheads / workers
+            timing.computation = time.time() - begin - timing.compilation
+            yield findings
+    except concurrent.futures.process.BrokenProcessPool:
+        raise RobustIRLError(
+            "a worker process was killed, perhaps for want of memory; what is finished is kept, and the"
+            " same command goes on"
+            " from there."
+        ) from None
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, and have processes that start in it ignore it for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Signals are the main thread's alone.
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+class _Bench:
+    """Does batches, one after the other, and remembers what it has made and compiled."""
+
+    def __init__(self, begin: float | None = None):
+        self._laboratories: dict[Hashable, Laboratory] = {}
+        self._compiled: set[Hashable] = set()
+        self._begin = begin
+
+    def work(self, batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float, float]:
+        """The findings of a batch, the seconds spent on getting ready, and those on the batch itself.
+
+        The first batch of a shape is done twice, once to compile, so that recorded times are those of warm runs.
+        """
+        overhead = 0.0 if self._begin is None else time.time() - self._begin
+        self._begin = None
+        if (shape := _shape(batch[0])) not in self._compiled:
+            overhead += self._do(batch)[1]
+            self._compiled.add(shape)
+        found, seconds = self._do(batch)
+        return found, overhead, seconds
+
+    def _do(self, batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float]:
         begin = time.perf_counter()
-        fits = lab.fit(batch, steps=first.steps)
+        lab = self._laboratory(batch[0])
+        fits = lab.fit(_padded(batch), steps=batch[0].steps, throw=False)
+        found = [lab.finding(spec, result, 0.0) for spec, result in zip(batch, fits, strict=False)]
         seconds = time.perf_counter() - begin
-        timing.computation += seconds
-        yield [
-            Record(
-                spec=spec,
-                total_return=lab.measure(spec.learner_noise, result.player),
-                optimal_return=lab.optimal_return(spec.learner_noise),
-                occupancy_gap=float(result.verdict.occupancy_gap),
-                steps=int(result.verdict.steps),
-                seconds=seconds / len(batch),
-                verdict=str(result.verdict.status),
-            )
-            for spec, result in zip(batch, fits, strict=True)
-        ]
+        share = seconds / len(batch)
+        timed = [dataclasses.replace(item, record=dataclasses.replace(item.record, seconds=share)) for item in found]
+        return timed, seconds
+
+    def _laboratory(self, spec: RunSpec) -> Laboratory:
+        key = dataclasses.replace(
+            spec,
+            learner_noise=0.0,
+            expert_noise=0.0,
+            alpha=1.0,
+            steps=0,
+            train_noise=None,
+            sampled=0,
+            demonstrations=0,
+            draw=0,
+            auto="",
+        )
+        if key not in self._laboratories:
+            self._laboratories[key] = Laboratory.of(spec)
+        return self._laboratories[key]
+
+
+_bench: _Bench | None = None
+
+
+def _start(counter, double: bool, begin: float) -> None:
+    """Make a fresh process a worker, tied to a core of its own."""
+    global _bench
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    with counter.get_lock():
+        place = counter.value
+        counter.value += 1
+    cores = _cores()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {cores[place % len(cores)]})
+    if double:
+        enable_x64()
+    _bench = _Bench(begin)
+
+
+def _die_with_parent() -> None:
+    """End this worker when its parent is gone, killed or not: nobody would read its answers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float, float]:
+    assert _bench is not None
+    return _bench.work(batch)
+
+
+def _cores() -> list[int]:
+    """The cores this process may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def _company(spec: RunSpec) -> Hashable:
+    """What the runs of a batch share: all but the noises, α, and how the outcome is measured."""
+    same = dataclasses.replace(
+        spec, learner_noise=0.0, expert_noise=0.0, alpha=1.0, sampled=0, demonstrations=0, draw=0, auto=""
+    )
+    return dataclasses.replace(same, train_noise=None if spec.train_noise is None else 0.0)
+
+
+def _shape(spec: RunSpec) -> Hashable:
+    """What a compiled program hangs on."""
+    return spec.environment, spec.noise_model, spec.steps, bool(spec.sampled)
+
+
+def _padded(batch: tuple[RunSpec, ...]) -> tuple[RunSpec, ...]:
+    """A batch of the usual size on a CPU: a smaller one would be compiled anew."""
+    missing = CPU_BATCH - len(batch) if jax.default_backend() == "cpu" else 0
+    return batch + (batch[-1],) * missing if missing > 0 else batch
+
+
+def flat(results: Iterator[list[Finding]]) -> list[Finding]:
+    """All findings of a sweep."""
+    return list(itertools.chain.from_iterable(results))

@@ -4,6 +4,9 @@ Outer steps move the solution little, so each starts from what the last one left
 first order for the change of the reward, its occupancy, and its inverse of I - γ P_mix. That one matrix
 serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
 brings a residual down fast enough.
+
+`begin`, `advance` and `finish` are the loop in parts. `learn` puts them together in one program; `callbacks.py`
+comes back to Python between the steps.
 """
 
 import equinox as eqx
@@ -15,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from robustirl.errors import InvalidInputError
 from robustirl.irl.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
-from robustirl.planning.linear import PolicyInverse, invert_policy, refine_occupancy
+from robustirl.planning.linear import AbstractInverse, invert_policy, refine_occupancy
 from robustirl.planning.newton import newton_steps
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.verdict import Solution, stopping_rule
@@ -29,7 +32,7 @@ class Neighbour(eqx.Module):
 
     value: Float[Array, " S"]
     occupancy: Float[Array, " S"]
-    inverse: PolicyInverse
+    inverse: AbstractInverse
 
 
 class LoopState(eqx.Module):
@@ -47,22 +50,56 @@ class LoopState(eqx.Module):
     finished: Bool[Array, ""]
 
 
-def learn(
-    game: MarkovGame,
-    expert: Float[Array, " S"],
-    model: AbstractReward,
-    optimizer: optax.GradientTransformation,
-    steps: int,
-    tolerance: float | None,
-    temperatures: Temperatures,
-    planner_tolerance: float | None,
-) -> Fit:
-    """The loop, for use inside compiled code; the arguments are those of `robustirl.irl.fit`."""
+class Problem(eqx.Module):
+    """What a fit is given; the arguments of `robustirl.irl.fit`, checked."""
+
+    game: MarkovGame
+    expert: Float[Array, "*batch S"]
+    model: AbstractReward
+    threshold: Float[Array, "*batch"]  # The occupancy gap at which the fit is finished.
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+    temperatures: Temperatures = eqx.field(static=True)
+    planner_tolerance: float | None = eqx.field(static=True)
+
+
+def learn(problem: Problem, start: PyTree[Float[Array, "..."]] | None = None) -> Fit:
+    """The whole loop, for use inside compiled code, from the model's initial parameters or from others."""
+    return finish(problem, advance(problem, begin(problem, start), problem.steps + 1), jnp.asarray(False))
+
+
+def begin(problem: Problem, start: PyTree[Float[Array, "..."]] | None = None) -> LoopState:
+    """The state before anything was evaluated."""
+    game, expert, model = problem.game, problem.expert, problem.model
     mdp = game.mdp
-    rule = stopping_rule(game, expert, planner_tolerance)
-    threshold = 0.0 if tolerance is None else tolerance
+    start = model.initial_parameters() if start is None else start
+    if (found := jax.eval_shape(model, start).shape) != expert.shape:
+        raise InvalidInputError(
+            f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states;"
+            " build the model for this world."
+        )
+    blank = jnp.zeros_like(expert)
+    return LoopState(
+        step=jnp.asarray(0),
+        parameters=start,
+        next_parameters=start,
+        near=Neighbour(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
+        optimizer=optax.with_extra_args_support(problem.optimizer).init(start),
+        solution=blank_solution(game, blank),
+        planned=jnp.asarray(True),
+        history=History(*(jnp.zeros(problem.steps + 1, dtype) for dtype in (expert.dtype, expert.dtype, int))),
+        error_bound=jnp.zeros_like(game.alpha),
+        finished=jnp.asarray(False),
+    )
+
+
+def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> LoopState:
+    """Evaluate parameters and move on, until so many were evaluated (the start included) or the fit is finished."""
+    game, expert, model = problem.game, problem.expert, problem.model
+    mdp, temperatures = game.mdp, problem.temperatures
+    rule = stopping_rule(game, expert, problem.planner_tolerance)
     worst_error = WORST_ERROR * temperatures.player if temperatures.player > 0 else jnp.inf
-    extended = optax.with_extra_args_support(optimizer)
+    extended = optax.with_extra_args_support(problem.optimizer)
 
     def dual(parameters: PyTree, near: Neighbour):
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
@@ -104,7 +141,7 @@ def learn(
                 planner_steps=state.history.planner_steps.at[state.step].set(solution.verdict.iterations),
             ),
             error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
-            finished=gap <= threshold,
+            finished=gap <= problem.threshold,
         )
         # An unsound step is not taken: the fit ends where it was. (There is nowhere to stay at the very start.) Only
         # what the fit returns is held back, since the loop ends here and copying the inverse every time would cost.
@@ -118,43 +155,29 @@ def learn(
         return eqx.tree_at(lambda st: st.finished, after, after.finished | ~sound)
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
-        return (state.step <= steps) & ~state.finished
+        return (state.step < until) & ~state.finished
 
-    start = model.initial_parameters()
-    if (found := jax.eval_shape(model, start).shape) != expert.shape:
-        raise InvalidInputError(
-            f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states;"
-            " build the model for this world."
-        )
-    blank = jnp.zeros_like(expert)
-    state = LoopState(
-        step=jnp.asarray(0),
-        parameters=start,
-        next_parameters=start,
-        near=Neighbour(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
-        optimizer=extended.init(start),
-        solution=blank_solution(game, blank),
-        planned=jnp.asarray(True),
-        history=History(*(jnp.zeros(steps + 1, dtype) for dtype in (expert.dtype, expert.dtype, int))),
-        error_bound=jnp.zeros_like(game.alpha),
-        finished=jnp.asarray(False),
-    )
-    state = jax.lax.while_loop(unfinished, evaluate, state)
+    return jax.lax.while_loop(unfinished, evaluate, state)
+
+
+def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
+    """The fit as it stands; `stopped` says that it was told to end here."""
     solution = state.solution
-    gap = jnp.abs(state.near.occupancy - expert).sum()
+    gap = jnp.abs(state.near.occupancy - problem.expert).sum()
     return Fit(
         player=solution.player,
         opponent=solution.opponent,
-        reward=model(state.parameters),
+        reward=problem.model(state.parameters),
         parameters=state.parameters,
         value=solution.value,
-        expert_occupancy=expert,
+        expert_occupancy=problem.expert,
         occupancy=state.near.occupancy,
-        alpha=game.alpha,
+        alpha=problem.game.alpha,
         history=state.history,
         verdict=FitVerdict(
-            converged=gap <= threshold,
+            converged=gap <= problem.threshold,
             planned=state.planned,
+            stopped=stopped,
             steps=state.step - 1,
             occupancy_gap=gap,
             error_bound=state.error_bound,

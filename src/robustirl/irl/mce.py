@@ -17,18 +17,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.irl.loop import learn
+from robustirl.irl.callbacks import Callback, learn_in_steps
+from robustirl.irl.loop import Problem, learn
 from robustirl.irl.optimizers import ADAM
 from robustirl.irl.result import Fit, Status
-from robustirl.mdp import MDP, MarkovGame, as_occupancy
+from robustirl.mdp import MDP, MarkovGame, as_occupancy, checks
 from robustirl.mdp.checks import as_count, as_positive
 from robustirl.mdp.mdp import as_world
 from robustirl.planning.operators import Temperatures, as_temperatures
 from robustirl.planning.verdict import stopping_rule
+from robustirl.precision import as_float
 from robustirl.rewards import AbstractReward, TabularReward
+from robustirl.threads import single_threaded_blas
 from robustirl.types import ArrayLike
 
 PAPER_STEPS = 200
@@ -45,6 +48,8 @@ def fit(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
+    initial_parameters: PyTree | None = None,
+    callbacks: Sequence[Callback] = (),
     throw: bool = True,
 ) -> Fit:
     """Learn a reward and a policy for the learner's world from the expert's state occupancy.
@@ -60,6 +65,11 @@ def fit(
         tolerance: Stop once ‖ρ_mix - ρ‖₁ is this small; by default all steps are taken, as in the paper.
         temperatures: Entropy weights of player and opponent; the paper's by default.
         planner_tolerance: Accuracy of every planner call; see `robustirl.planning.newton`.
+        initial_parameters: θ to start from, shaped as the reward model's own, such as the `parameters` of an earlier
+            fit. The optimiser starts afresh.
+        callbacks: Functions of a `Step`, each called at the start and after every update. One that returns False ends
+            the fit, which the verdict then calls `stopped`. Ctrl-C raises `Interrupted`, with the fit so far in it.
+            Coming back to Python for them costs a millisecond or two a step.
         throw: Raise `ConvergenceError` if a planner fails, or if a tolerance was given and is not reached.
 
     Example:
@@ -73,19 +83,14 @@ def fit(
         >>> round(result.player[0, 0].item(), 4), round(env.player_probability(0.1, 0.95), 4)
         (0.9474, 0.9474)
     """
-    many = fit_many(
-        [mdp],
-        [occupancy],
-        [alpha],
-        rewards=reward,
-        optimizer=optimizer,
-        steps=steps,
-        tolerance=tolerance,
-        temperatures=temperatures,
-        planner_tolerance=planner_tolerance,
-        throw=throw,
-    )
-    return many[0]
+    settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
+    starts = None if initial_parameters is None else [initial_parameters]
+    problems, begins = _prepare([mdp], [occupancy], [alpha], reward, starts, *settings)
+    if not callbacks:
+        return _learn_all(problems, begins, tolerance, None, throw)[0]
+    with single_threaded_blas(mdp.num_states):
+        result = learn_in_steps(problems[0], begins[0], callbacks)
+    return _require_success(result, tolerance, "") if throw else result
 
 
 def fit_many(
@@ -99,6 +104,7 @@ def fit_many(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
+    initial_parameters: Sequence[PyTree] | None = None,
     vectorize: bool | None = None,
     throw: bool = True,
 ) -> list[Fit]:
@@ -114,6 +120,7 @@ def fit_many(
         tolerance: See `fit`.
         temperatures: See `fit`.
         planner_tolerance: See `fit`.
+        initial_parameters: θ to start from, for each.
         vectorize: Advance all fits in lockstep (right for GPUs) or one after the other (right for CPUs,
             where a lockstep waits for its slowest member in every planner call); by default by device.
         throw: See `fit`.
@@ -125,6 +132,24 @@ def fit_many(
         >>> [round(f.player[0, 0].item(), 3) for f in fit_many([world] * 2, [rho] * 2, [1.0, 0.9], steps=500)]
         [0.889, 0.988]
     """
+    settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
+    problems, starts = _prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings)
+    return _learn_all(problems, starts, tolerance, vectorize, throw)
+
+
+def _prepare(
+    mdps: Sequence[MDP],
+    occupancies: Sequence[ArrayLike],
+    alphas: Sequence[float],
+    rewards: AbstractReward | Sequence[AbstractReward] | None,
+    starts: Sequence[PyTree] | None,
+    optimizer: optax.GradientTransformation,
+    steps: int,
+    tolerance: float | None,
+    temperatures: Temperatures,
+    planner_tolerance: float | None,
+) -> tuple[list[Problem], list[PyTree | None]]:
+    """The problems and where to start each, after checking everything."""
     temperatures = as_temperatures(temperatures)
     mdps = [as_world(mdp) for mdp in mdps]
     if not len(mdps) == len(occupancies) == len(alphas) > 0:
@@ -144,12 +169,42 @@ def fit_many(
     models = _reward_models(rewards, mdps)
     for game, expert in zip(games, experts, strict=True):
         stopping_rule(game, expert, planner_tolerance)  # Refuses a tolerance out of reach before work starts.
-    batch = (_stack(games, "world"), jnp.stack(experts), _stack(models, "reward model"))
+    threshold = as_float(0.0 if tolerance is None else tolerance)
+    problems = [
+        Problem(game, expert, model, threshold, optimizer, steps, temperatures, planner_tolerance)
+        for game, expert, model in zip(games, experts, models, strict=True)
+    ]
+    if starts is None:
+        return problems, [None] * len(problems)
+    if len(starts) != len(problems):
+        raise InvalidInputError(
+            f"{len(starts)} initial parameters were given for {len(problems)} fits; give one for each, or none."
+        )
+    return problems, [_as_parameters(start, model) for start, model in zip(starts, models, strict=True)]
+
+
+def _learn_all(
+    problems: Sequence[Problem],
+    starts: Sequence[PyTree | None],
+    tolerance: float | None,
+    vectorize: bool | None,
+    throw: bool,
+) -> list[Fit]:
+    """All fits in one compiled call."""
+    first = problems[0]
+    batch = Problem(
+        _stack([problem.game for problem in problems], "world"),
+        jnp.stack([problem.expert for problem in problems]),
+        _stack([problem.model for problem in problems], "reward model"),
+        jnp.stack([problem.threshold for problem in problems]),
+        *(first.optimizer, first.steps, first.temperatures, first.planner_tolerance),
+    )
     if vectorize is None:
         vectorize = jax.default_backend() != "cpu"
-    fits = _fit_batch(batch, optimizer, steps, tolerance, temperatures, planner_tolerance, vectorize)
+    with single_threaded_blas(first.game.mdp.num_states):
+        fits = jax.block_until_ready(_learn_batch(batch, _stack(starts, "initial parameter"), vectorize))
     fits = jax.tree.map(np.asarray, fits)  # One transfer; slicing on the device would be one a leaf and fit.
-    out = [_trimmed(jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf[i]), fits)) for i in range(len(games))]
+    out = [jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf[i]), fits).trimmed() for i in range(len(problems))]
     if throw:
         for index, result in enumerate(out):
             _require_success(result, tolerance, f" (fit {index} of {len(out)})" if len(out) > 1 else "")
@@ -157,12 +212,28 @@ def fit_many(
 
 
 @eqx.filter_jit
-def _fit_batch(batch, optimizer, steps, tolerance, temperatures, planner_tolerance, vectorize):
-    def one(problem: tuple[MarkovGame, Float[Array, " S"], AbstractReward]) -> Fit:
-        game, expert, model = problem
-        return learn(game, expert, model, optimizer, steps, tolerance, temperatures, planner_tolerance)
+def _learn_batch(batch: Problem, starts: PyTree, vectorize: bool) -> Fit:
+    def one(given: tuple[Problem, PyTree]) -> Fit:
+        return learn(*given)
 
-    return jax.vmap(one)(batch) if vectorize else jax.lax.map(one, batch)
+    return jax.vmap(one)((batch, starts)) if vectorize else jax.lax.map(one, (batch, starts))
+
+
+def _as_parameters(given: PyTree, model: AbstractReward) -> PyTree[Float[Array, "..."]]:
+    """θ to start from, if it is shaped as the model's own and all its numbers are finite."""
+    own = jax.eval_shape(model.initial_parameters)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(own)]
+    found = [np.shape(leaf) for leaf in jax.tree.leaves(given)]
+    if jax.tree.structure(given) != jax.tree.structure(own) or found != shapes:
+        raise InvalidInputError(
+            f"the initial parameters have the shapes {found}, but the reward model's have {shapes}, arranged as in its"
+            " initial_parameters(); give such parameters, for instance those of an earlier fit with this model."
+        )
+    leaves = [checks.as_floats("an array of the initial parameters", leaf) for leaf in jax.tree.leaves(given)]
+    for leaf in leaves:
+        if not np.isfinite(leaf).all():
+            raise InvalidInputError("the initial parameters hold a number that is not finite; replace it.")
+    return jax.tree.unflatten(jax.tree.structure(own), [as_float(leaf) for leaf in leaves])
 
 
 def _reward_models(
@@ -188,13 +259,8 @@ def _stack(trees: Sequence, what: str):
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def _trimmed(result: Fit) -> Fit:
-    """`result` with its history cut to the steps taken."""
-    length = int(result.verdict.steps) + 1
-    return eqx.tree_at(lambda f: f.history, result, jax.tree.map(lambda log: log[:length], result.history))
-
-
-def _require_success(result: Fit, tolerance: float | None, which: str) -> None:
+def _require_success(result: Fit, tolerance: float | None, which: str) -> Fit:
+    """`result` itself, or an error about how it ended; who stopped it knows."""
     verdict = result.verdict
     if verdict.status == Status.FAILED:
         raise ConvergenceError(
@@ -202,9 +268,10 @@ def _require_success(result: Fit, tolerance: float | None, which: str) -> None:
             f" {float(np.abs(result.reward).max()):.1e}: no reward may match this expert, or the steps are too large;"
             " take smaller or fewer steps, or pass throw=False to keep the last sound iterate."
         )
-    if tolerance is not None and verdict.status != Status.CONVERGED:
+    if tolerance is not None and verdict.status == Status.BUDGET:
         raise ConvergenceError(
             f"the occupancy gap is {float(verdict.occupancy_gap):.3e} after {int(verdict.steps)} steps{which},"
             f" above the tolerance {tolerance:.3e}; raise steps or the tolerance, or pass throw=False to keep the fit"
             " (no reward may reach it: with alpha below 1 or another expert's world a match need not exist)."
         )
+    return result

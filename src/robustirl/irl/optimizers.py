@@ -8,6 +8,9 @@ import optax
 ADAM = optax.adam(0.5, b1=0.9, b2=0.99, eps=1e-7)
 """The paper's Adam (appendix, hyperparameters for the GridWorld experiments)."""
 
+DEEP_ADAM = optax.chain(optax.add_decayed_weights(0.01), optax.adam(1e-3, b1=0.9, b2=0.999, eps=1e-8))
+"""The paper's Adam for reward networks, with its L2 decay of 0.01 (appendix, ObjectWorld hyperparameters)."""
+
 LBFGS = optax.lbfgs(memory_size=20)
 """L-BFGS with a line search, for α = 1, where the dual is convex and smooth, and an expert who can be matched.
 

@@ -3,6 +3,7 @@
 import enum
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from robustirl.mdp import mixture
@@ -15,6 +16,8 @@ class Status(enum.StrEnum):
     """The occupancy gap is within the tolerance asked for."""
     BUDGET = "budget"
     """All steps were taken; the gap is what the history says."""
+    STOPPED = "stopped"
+    """A callback or an interrupt ended the fit early, at the step it had reached."""
     FAILED = "failed"
     """A planner inside the fit could not vouch for its answer, so the fit stopped at the last one it could."""
 
@@ -25,6 +28,7 @@ class FitVerdict(eqx.Module):
     Attributes:
         converged: Whether the occupancy gap came within the tolerance (zero, where none was given).
         planned: Whether every planner call converged, to an error far below the temperature that shapes the policies.
+        stopped: Whether a callback or an interrupt ended the fit before its time.
         steps: Parameter updates taken.
         occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, at the end.
         error_bound: The largest error bound ‖V - V*‖∞ of any planner call.
@@ -32,6 +36,7 @@ class FitVerdict(eqx.Module):
 
     converged: Bool[Array, "*batch"]
     planned: Bool[Array, "*batch"]
+    stopped: Bool[Array, "*batch"]
     steps: Int[Array, "*batch"]
     occupancy_gap: Float[Array, "*batch"]
     error_bound: Float[Array, "*batch"]
@@ -41,7 +46,9 @@ class FitVerdict(eqx.Module):
         """The verdict in a word."""
         if not self.planned:
             return Status.FAILED
-        return Status.CONVERGED if self.converged else Status.BUDGET
+        if self.converged:
+            return Status.CONVERGED
+        return Status.STOPPED if self.stopped else Status.BUDGET
 
 
 class History(eqx.Module):
@@ -89,3 +96,8 @@ class Fit(eqx.Module):
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
         return mixture(self.player, self.opponent, self.alpha)
+
+    def trimmed(self) -> "Fit":
+        """The fit with its history cut to the steps taken; loops make room for all of them beforehand."""
+        length = int(self.verdict.steps) + 1
+        return eqx.tree_at(lambda f: f.history, self, jax.tree.map(lambda log: log[:length], self.history))

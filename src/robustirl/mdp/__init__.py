@@ -7,6 +7,7 @@ from robustirl.mdp.mdp import MarkovGame as MarkovGame
 from robustirl.mdp.mdp import as_game as as_game
 from robustirl.mdp.mdp import as_occupancy as as_occupancy
 from robustirl.mdp.mdp import as_reward as as_reward
+from robustirl.mdp.mixture import MixtureKernel as MixtureKernel
 from robustirl.mdp.policy import as_policy as as_policy
 from robustirl.mdp.policy import dynamics_distance as dynamics_distance
 from robustirl.mdp.policy import mixture as mixture

@@ -124,6 +124,31 @@ def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Ar
     return as_float(reward)
 
 
+def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[Array, "S A"]:
+    """A checked reward of states R(s), `[S]`, or of states and actions R(s,a), `[S, A]`.
+
+    Whatever an `[S, A]` array holds for actions that are not available, NaN and infinity included, is replaced by
+    zero: no one can collect it.
+
+    Example:
+        >>> world = MDP([[[1.0], [0.0]]], discount=0.5)  # One state; the second of its two actions does not exist.
+        >>> as_action_reward([[3.0, float("nan")]], world).tolist()
+        [[3.0, 0.0]]
+    """
+    try:
+        pairs = np.ndim(reward) == 2  # pyright: ignore[reportArgumentType]
+    except ValueError:
+        pairs = False  # Ragged; the check of a reward of states says so.
+    if not pairs:
+        return as_reward(reward, mdp)
+    checks.require_shape("the reward", reward, as_world(mdp).mask.shape, "states, actions")
+    if checks.concrete(reward, mdp.mask):
+        array = np.where(np.asarray(mdp.mask), checks.as_floats("the reward", reward), 0)
+        checks.require_finite("the reward", array)
+        return as_float(array)
+    return jnp.where(mdp.mask, as_float(reward), 0)
+
+
 def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
     checks.require_shape("the occupancy", occupancy, (as_world(mdp).num_states,), "states")

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
@@ -88,19 +88,11 @@ class SuccessorKernel(AbstractKernel):
         """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair; against a dense kernel it takes as much memory as that one does."""
         require_same_size(self, other)
         if isinstance(other, DenseKernel):
-            return jnp.abs(self._dense() - other.probabilities).sum(-1)
+            return jnp.abs(self.to_array() - other.probabilities).sum(-1)
         if not isinstance(other, SuccessorKernel):
             return other.row_distances(self)
-        # Both lists as one signed measure a row. Sorting brings the entries of a successor together, and |·| is
-        # taken of their sum, since either list may name it several times.
-        places = jnp.concatenate([self.next_states, other.next_states], -1)
-        weights = jnp.concatenate([self.probabilities, -other.probabilities], -1)
-        order = jnp.argsort(places, -1)
-        places, weights = (jnp.take_along_axis(array, order, -1) for array in (places, weights))
-        fresh = jnp.diff(places, axis=-1, prepend=places[..., :1]) != 0
-        groups = jnp.cumsum(fresh, -1) + places.shape[-1] * jnp.arange(fresh[..., 0].size).reshape(*fresh.shape[:2], 1)
-        sums = jax.ops.segment_sum(weights.ravel(), groups.ravel(), num_segments=weights.size)
-        return jnp.abs(sums).reshape(weights.shape).sum(-1)
+        _, sums, _ = signed_sums(self, other)
+        return jnp.abs(sums).sum(-1)
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         if self.leaky:
@@ -137,10 +129,32 @@ class SuccessorKernel(AbstractKernel):
         matrix.eliminate_zeros()
         return matrix
 
-    def _dense(self) -> Float[Array, "S A S"]:
+    def to_array(self) -> Float[Array, "S A S"]:
+        """The kernel as an array, which takes |S|² |A| numbers."""
         states, actions = jnp.arange(self.num_states)[:, None, None], jnp.arange(self.num_actions)[:, None]
         empty = jnp.zeros((self.num_states, self.num_actions, self.num_states), self.probabilities.dtype)
         return empty.at[states, actions, self.next_states].add(self.probabilities)
+
+
+def signed_sums(
+    first: SuccessorKernel, second: SuccessorKernel
+) -> tuple[Int[Array, "S A L"], Float[Array, "S A L"], Bool[Array, "S A L"]]:
+    """T - T' as lists: places, what the difference of the kernels there is, and whether an entry is its place's own.
+
+    Either list may name a successor several times. Sorting brings its entries together; the difference stands at the
+    first of them, and the others are zero.
+    """
+    places = jnp.concatenate([first.next_states, second.next_states], -1)
+    weights = jnp.concatenate([first.probabilities, -second.probabilities], -1)
+    order = jnp.argsort(places, -1)
+    places, weights = (jnp.take_along_axis(array, order, -1) for array in (places, weights))
+    length = places.shape[-1]
+    fresh = (jnp.diff(places, axis=-1, prepend=places[..., :1]) != 0).at[..., 0].set(True)
+    # Entries of one place share the index of its first entry; sums are added up there.
+    leaders = jax.lax.cummax(jnp.where(fresh, jnp.arange(length), 0), axis=2)
+    rows = jnp.arange(fresh[..., 0].size).reshape(*fresh.shape[:2], 1)
+    sums = jax.ops.segment_sum(weights.ravel(), (rows * length + leaders).ravel(), num_segments=weights.size)
+    return places, sums.reshape(weights.shape), fresh
 
 
 def _as_indices(next_states: ArrayLike) -> np.ndarray:

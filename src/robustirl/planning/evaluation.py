@@ -6,22 +6,23 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_policy, as_reward
+from robustirl.mdp import MDP, DenseKernel, as_policy
 from robustirl.mdp.checks import as_count
-from robustirl.mdp.mdp import as_world
+from robustirl.mdp.mdp import as_action_reward, as_world
 from robustirl.planning.linear import solve_policy, solve_policy_transpose
 from robustirl.types import ArrayLike
 
 
 def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
-    """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve.
+    """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve; the reward is `[S]`, or R(s,a), `[S, A]`.
 
     Example:
         >>> policy_value(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).tolist()
         [6.0]
     """
     require_sound(mdp)
-    return solve_policy(mdp, as_policy(policy, mdp), as_reward(reward, mdp))
+    policy = as_policy(policy, mdp)
+    return solve_policy(mdp, policy, policy_reward(mdp, policy, reward))
 
 
 def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
@@ -50,7 +51,8 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
 
     This is what the paper's figures show. Some learnt policies never reach the goal, so the cap is part of
-    the definition. Computed by moving the state distribution forward, not by sampling.
+    the definition. Computed by moving the state distribution forward, not by sampling. A reward of states and
+    actions, `[S, A]`, counts in the last state too, so that `horizon` + 1 actions are paid for.
 
     Example:
         >>> total_return(MDP([[[1.0]]], discount=0.5), [[1.0]], [-1.0], horizon=9).item()
@@ -58,20 +60,33 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     """
     require_sound(mdp)
     horizon = as_count("the horizon", horizon)
-    return _total_return(mdp, as_policy(policy, mdp), as_reward(reward, mdp), horizon)
+    policy = as_policy(policy, mdp)
+    return _total_return(mdp, policy, policy_reward(mdp, policy, reward), horizon)
 
 
 @eqx.filter_jit
 def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"], horizon: int) -> Float[Array, ""]:
-    chain = mdp.kernel.policy_matrix(policy)
+    chain = mdp.kernel.policy_matrix(policy) if isinstance(mdp.kernel, DenseKernel) else None
 
     def step(_: Int[Array, ""], state: tuple[Float[Array, " S"], Float[Array, ""]]):
         distribution, total = state
-        distribution = distribution @ chain
+        distribution = mdp.kernel.push(distribution[:, None] * policy) if chain is None else distribution @ chain
         return distribution, total + distribution @ reward
 
     _, total = jax.lax.fori_loop(0, horizon, step, (mdp.initial, mdp.initial @ reward))
     return total
+
+
+def policy_reward(mdp: MDP, policy: Float[Array, "S A"], reward: ArrayLike) -> Float[Array, " S"]:
+    """What a checked policy collects in each state: R(s) as it is, or Σ_a π(a|s) R(s,a).
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
+        >>> policy_reward(world, jnp.array([[0.25, 0.75]]), [[4.0, 0.0]]).tolist()
+        [1.0]
+    """
+    checked = as_action_reward(reward, mdp)
+    return checked if checked.ndim == 1 else (policy * checked).sum(-1)
 
 
 def require_sound(mdp: MDP) -> None:

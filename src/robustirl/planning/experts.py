@@ -24,7 +24,7 @@ def expert_policy(
 
     Args:
         mdp: The expert's world M^E.
-        reward: The true reward R(s).
+        reward: The true reward R(s), `[S]`, or R(s,a), `[S, A]`.
         kind: `soft` for the soft-optimal policy, `optimal` for the greedy one with ties shared evenly.
         alpha: α_E. Below one the expert is robust: it is the player of the game (M^E, α_E).
         tolerance: Accuracy of the solver; its default otherwise.

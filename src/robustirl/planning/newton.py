@@ -21,11 +21,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl.mdp import MDP, MarkovGame, as_game, as_reward, mixture
+from robustirl.mdp import MDP, MarkovGame, as_game, mixture
 from robustirl.mdp.checks import as_count
-from robustirl.planning.linear import PolicyInverse, invert_policy
-from robustirl.planning.operators import Backup, Temperatures, as_temperatures, two_player_backup
-from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.mdp.mdp import as_action_reward
+from robustirl.planning.linear import AbstractInverse, invert_policy
+from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
+from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start, checked, stopping_rule
 from robustirl.types import ArrayLike
 
 CHORD_RATE = 0.25  # Fastest for 100 states on a CPU, where an inverse costs as much as some forty chord steps.
@@ -52,8 +53,7 @@ def newton(
         (True, 3.386294)
     """
     game, temperatures = as_game(game), as_temperatures(temperatures)
-    reward = as_reward(reward, game.mdp)
-    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp, "the initial value")
+    reward, start = as_action_reward(reward, game.mdp), as_start(initial_value, game.mdp, "the initial value")
     rule = stopping_rule(game, reward, tolerance, temperatures)
     solution, _ = _newton(game, reward, start, None, rule, temperatures, as_count("max_steps", max_steps, 1))
     return checked(solution, throw=throw, solver="Newton's method")
@@ -68,13 +68,13 @@ class _Iterate(eqx.Module):
 
 def newton_steps(
     game: MarkovGame,
-    reward: Float[Array, " S"],
+    reward: Reward,
     start: Float[Array, " S"],
-    inverse: PolicyInverse | None,
+    inverse: AbstractInverse | None,
     rule: StoppingRule,
     temperatures: Temperatures = Temperatures(),
     max_steps: int = DEFAULT_MAX_STEPS,
-) -> tuple[Solution, PolicyInverse]:
+) -> tuple[Solution, AbstractInverse]:
     """The method itself, for use inside compiled code: no checks of the input, no exceptions.
 
     `inverse` is that of an earlier solution nearby, if there is one. Also returns the inverse in use at
@@ -85,15 +85,17 @@ def newton_steps(
         backup = two_player_backup(game, reward, value, temperatures)
         return _Iterate(value, backup, jnp.max(jnp.abs(backup.value - value)), steps)
 
-    def step(now: _Iterate, inverse: PolicyInverse) -> _Iterate:
+    def step(now: _Iterate, inverse: AbstractInverse) -> _Iterate:
         return look(now.value + inverse.apply(now.backup.value - now.value), now.steps + 1)
 
     def unsolved(now: _Iterate) -> Bool[Array, ""]:
         solved = rule.satisfied(now.residual, now.value)
         return ~solved & jnp.isfinite(now.residual) & (now.steps < max_steps)
 
-    def chord(now: _Iterate, inverse: PolicyInverse, unsolved=unsolved) -> _Iterate:
-        """Steps with the inverse at hand, for as long as each is worth it."""
+    def chord(now: _Iterate, inverse: AbstractInverse, unsolved=unsolved) -> _Iterate:
+        """Steps with the inverse at hand, for as long as each is worth it; none if a better one comes free."""
+        if inverse.free:
+            return now
 
         def attempt(state: tuple[_Iterate, Bool[Array, ""]]) -> tuple[_Iterate, Bool[Array, ""]]:
             before, _ = state
@@ -103,7 +105,7 @@ def newton_steps(
 
         return jax.lax.while_loop(lambda s: s[1] & unsolved(s[0]), attempt, (now, jnp.asarray(True)))[0]
 
-    def renew(now: _Iterate) -> tuple[_Iterate, PolicyInverse]:
+    def renew(now: _Iterate) -> tuple[_Iterate, AbstractInverse]:
         """A Newton step proper, or sweeps in its place, then steps with the new inverse."""
         inverse = invert_policy(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
         after = step(now, inverse)

@@ -13,6 +13,12 @@ where max^τ q = τ log Σ exp(q/τ) and min^β q = -β log Σ exp(-q/β), and t
 max and min. The paper has τ = 1 for the player and β = 0 for the opponent. The opponent's entropy is
 weighted by its chance of control 1-α, so that α = 1 is the single-player operator whatever β is.
 
+A reward of states and actions `[S, A]` is that of the action which is executed, so that it joins e in both terms:
+
+    q(s,a) = R(s,a) + e(s,a),    V(s) = max^τ_{a_pl} α q(s, a_pl) + (1-α) min^β_{a_op} q(s, a_op),
+
+which for a reward of states alone is the formula above. What it holds for unavailable actions does not matter.
+
 Each operator is a γ-contraction in the maximum norm, and its derivative is γ times the chain of the
 mixture α π_pl + (1-α) π_op of the two policies it returns: the fact that Newton's method lives on.
 """
@@ -25,6 +31,9 @@ from jaxtyping import Array, Bool, Float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.precision import tie_tolerance
+
+Reward = Float[Array, " S"] | Float[Array, "S A"]
+"""R(s) or R(s,a)."""
 
 
 class Temperatures(NamedTuple):
@@ -76,22 +85,22 @@ def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float
 
 def two_player_backup(
     game: MarkovGame,
-    reward: Float[Array, " S"],
+    reward: Reward,
     value: Float[Array, " S"],
     temperatures: Temperatures = Temperatures(),
 ) -> Backup:
     """The backup of the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
     mdp, alpha = game.mdp, game.alpha
     temperatures = as_temperatures(temperatures)
-    expected = mdp.discount * mdp.kernel.expect(value)
+    expected, sure = _action_values(mdp, reward, value)
     margin = tie_margin(expected, mdp.mask)
     gain, player = soft_maximum(alpha * expected, mdp.mask, temperatures.player, alpha * margin)
     loss, opponent = soft_maximum(-expected, mdp.mask, temperatures.opponent, margin)
-    return Backup(reward + gain - (1 - alpha) * loss, player, opponent)
+    return Backup(sure + gain - (1 - alpha) * loss, player, opponent)
 
 
 def soft_backup(
-    mdp: MDP, reward: Float[Array, " S"], value: Float[Array, " S"], temperature: float = 1.0
+    mdp: MDP, reward: Reward, value: Float[Array, " S"], temperature: float = 1.0
 ) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
     """The single player's soft Bellman operator (Appendix B) and its policy.
 
@@ -102,16 +111,24 @@ def soft_backup(
         (0.693147, [[0.5, 0.5]])
     """
     temperature = as_temperatures((temperature, 0.0)).player
-    expected = mdp.discount * mdp.kernel.expect(value)
+    expected, sure = _action_values(mdp, reward, value)
     gain, policy = soft_maximum(expected, mdp.mask, temperature, tie_margin(expected, mdp.mask))
-    return reward + gain, policy
+    return sure + gain, policy
 
 
-def hard_backup(
-    mdp: MDP, reward: Float[Array, " S"], value: Float[Array, " S"]
-) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
+def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
     """The Bellman optimality operator (Appendix B) and its greedy policy, ties shared evenly."""
     return soft_backup(mdp, reward, value, temperature=0.0)
+
+
+def _action_values(
+    mdp: MDP, reward: Reward, value: Float[Array, " S"]
+) -> tuple[Float[Array, "S A"], Float[Array, " S"] | float]:
+    """What players choose between, `[S, A]`, and what is theirs whatever they choose: e and R(s), or q and 0."""
+    expected = mdp.discount * mdp.kernel.expect(value)
+    if reward.ndim == 1:
+        return expected, reward
+    return reward + expected, 0.0
 
 
 def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Temperatures:

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from robustirl.mdp import MDP, MarkovGame, as_game, as_reward
+from robustirl.mdp import MDP, MarkovGame, as_game
 from robustirl.mdp.checks import as_count
-from robustirl.planning.operators import Backup, Temperatures, as_temperatures, two_player_backup
-from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.mdp.mdp import as_action_reward
+from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
+from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start, checked, stopping_rule
 from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
@@ -32,7 +33,7 @@ def value_iteration(
 
     Args:
         game: The world and α; a world alone stands for α = 1.
-        reward: R(s), `[S]`.
+        reward: R(s), `[S]`, or R(s,a), `[S, A]`: the reward of the action that is executed, whoever chose it.
         temperatures: Entropy weights of player and opponent; the paper's by default.
         initial_value: Where to start, `[S]`; zero by default.
         tolerance: The guaranteed ‖V - V*‖∞, relative to ‖V‖∞, or to the temperature where that is larger. By default
@@ -47,8 +48,7 @@ def value_iteration(
         2.0
     """
     game, temperatures = as_game(game), as_temperatures(temperatures)
-    reward = as_reward(reward, game.mdp)
-    start = jnp.zeros_like(reward) if initial_value is None else as_reward(initial_value, game.mdp, "the initial value")
+    reward, start = as_action_reward(reward, game.mdp), as_start(initial_value, game.mdp, "the initial value")
     rule = stopping_rule(game, reward, tolerance, temperatures)
     if max_steps is not None:
         max_steps = as_count("max_steps", max_steps, 1)
@@ -59,7 +59,7 @@ def value_iteration(
 @eqx.filter_jit
 def _value_iteration(
     game: MarkovGame,
-    reward: Float[Array, " S"],
+    reward: Reward,
     start: Float[Array, " S"],
     rule: StoppingRule,
     temperatures: Temperatures,
@@ -75,7 +75,7 @@ def _value_iteration(
 
 def sweep(
     game: MarkovGame,
-    reward: Float[Array, " S"],
+    reward: Reward,
     start: Float[Array, " S"],
     rule: StoppingRule,
     temperatures: Temperatures,
@@ -140,10 +140,7 @@ def backward_induction(
     """
     horizon, temperatures = as_count("the horizon", horizon, 1), as_temperatures(temperatures)
     game = as_game(game)
-    reward = as_reward(reward, game.mdp)
-    last = (
-        jnp.zeros_like(reward) if terminal_value is None else as_reward(terminal_value, game.mdp, "the terminal value")
-    )
+    reward, last = as_action_reward(reward, game.mdp), as_start(terminal_value, game.mdp, "the terminal value")
 
     def stage(value: Float[Array, " S"], _: None) -> tuple[Float[Array, " S"], Backup]:
         backup = two_player_backup(game, reward, value, temperatures)

@@ -6,10 +6,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.mdp import MarkovGame, mixture
+from robustirl.mdp import MDP, MarkovGame, as_reward, mixture
 from robustirl.mdp.checks import as_positive, concrete
-from robustirl.planning.operators import Temperatures
+from robustirl.planning.operators import Reward, Temperatures
 from robustirl.precision import as_float, epsilon, smallest_tolerance, solver_tolerance
+from robustirl.types import ArrayLike
 
 
 class Verdict(eqx.Module):
@@ -58,10 +59,12 @@ class StoppingRule(eqx.Module):
     tolerance: Float[Array, ""]
     discount: Float[Array, ""]
     unit: Float[Array, ""]
+    magnitude: Float[Array, ""] | None = None  # Of what cancels in V, where it may be larger than V itself.
 
     def error_bound(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Float[Array, ""]:
         """The contraction bound (residual + rounding) / (1-γ)."""
-        rounding = 4 * epsilon(value) * jnp.max(jnp.abs(value))
+        size = jnp.max(jnp.abs(value))
+        rounding = 4 * epsilon(value) * (size if self.magnitude is None else jnp.maximum(size, self.magnitude))
         return (residual + rounding) / (1 - self.discount)
 
     def satisfied(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Bool[Array, ""]:
@@ -71,18 +74,25 @@ class StoppingRule(eqx.Module):
 
 
 def stopping_rule(
-    game: MarkovGame, reward: Float[Array, " S"], tolerance: float | None, temperatures: Temperatures = Temperatures()
+    game: MarkovGame, reward: Reward, tolerance: float | None, temperatures: Temperatures = Temperatures()
 ) -> StoppingRule:
     """The rule for a game, with the default tolerance of its precision and discount when none is given.
 
     The unit is the larger temperature, in which entropies count. Without entropies there is none but the reward's
-    own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*.
+    own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*. For a reward of states
+    and actions, R stands for what a single step of the game is worth, α max_a R(s,a) + (1-α) min_a R(s,a): an action
+    that nobody would take says nothing about V*.
     """
-    discount = game.mdp.discount
+    discount, magnitude = game.mdp.discount, None
+    if reward.ndim == 2:
+        best = game.alpha * jnp.max(reward, -1, where=game.mdp.mask, initial=-jnp.inf)
+        worst = (1 - game.alpha) * jnp.min(reward, -1, where=game.mdp.mask, initial=jnp.inf)
+        magnitude = jnp.maximum(jnp.max(jnp.abs(best)), jnp.max(jnp.abs(worst)))
+        reward = best + worst
     size = jnp.max(jnp.abs(reward)) / 2
     unit = as_float(max(temperatures)) if max(temperatures) > 0 else jnp.where(size > 0, size, 1)
     if tolerance is None:
-        return StoppingRule(solver_tolerance(reward, discount), discount, unit)
+        return StoppingRule(solver_tolerance(reward, discount), discount, unit, magnitude)
     if concrete(tolerance):
         tolerance = as_positive("the tolerance", tolerance)
     if concrete(discount, tolerance):
@@ -92,7 +102,12 @@ def stopping_rule(
                 f"the tolerance {tolerance!r} is out of reach of {reward.dtype} at discount {float(discount)!r};"
                 f" ask for at least {least:.1e}."
             )
-    return StoppingRule(as_float(tolerance), discount, unit)
+    return StoppingRule(as_float(tolerance), discount, unit, magnitude)
+
+
+def as_start(value: ArrayLike | None, mdp: MDP, name: str) -> Float[Array, " S"]:
+    """A checked value to start from, `[S]`; zero when none is given."""
+    return as_float(np.zeros(mdp.num_states)) if value is None else as_reward(value, mdp, name)
 
 
 def checked(solution: Solution, *, throw: bool, solver: str) -> Solution:

@@ -7,8 +7,9 @@ optimiser can move them and nothing else. The learning loop asks a model for not
 import abc
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
@@ -71,3 +72,39 @@ class LinearReward(AbstractReward):
 
     def __call__(self, parameters: Float[Array, " d"]) -> Float[Array, " S"]:
         return self.features @ parameters
+
+
+class NetworkReward(AbstractReward):
+    """R_θ(s) = f_θ(φ(s)) with a small network f_θ, the same for every state: deep MCE IRL (Wulfmeier et al., 2015).
+
+    Two hidden layers as wide as the features, with rectifiers, as in the paper's ObjectWorld experiments (Table 2).
+    Learning starts from random weights, which the key decides.
+
+    Example:
+        >>> import jax
+        >>> model = NetworkReward([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0]], key=jax.random.key(0))
+        >>> rewards = model(model.initial_parameters())
+        >>> rewards.shape, bool(rewards[0] == rewards[2])
+        ((3,), True)
+    """
+
+    features: Float[Array, "S d"]
+    layers: tuple[eqx.nn.Linear, ...]
+
+    def __init__(self, features: ArrayLike, *, key: PRNGKeyArray, width: int | None = None, depth: int = 2):
+        self.features = LinearReward(features).features
+        wide = self.features.shape[1] if width is None else checks.as_count("the width", width)
+        hidden = [self.features.shape[1], *[wide] * checks.as_count("the depth", depth)]
+        keys = jax.random.split(key, len(hidden))
+        dtype = self.features.dtype
+        sizes = zip(hidden, [*hidden[1:], 1], keys, strict=True)
+        self.layers = tuple(eqx.nn.Linear(into, out, key=own, dtype=dtype) for into, out, own in sizes)
+
+    def initial_parameters(self) -> tuple[eqx.nn.Linear, ...]:
+        return self.layers
+
+    def __call__(self, parameters: tuple[eqx.nn.Linear, ...]) -> Float[Array, " S"]:
+        hidden = self.features
+        for layer in parameters[:-1]:
+            hidden = jax.nn.relu(jax.vmap(layer)(hidden))
+        return jax.vmap(parameters[-1])(hidden)[:, 0]

@@ -1,0 +1,153 @@
+"""`robustirl demos`: make, inspect and convert files of demonstrations."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Literal
+
+import jax
+import numpy as np
+import tyro
+from rich.table import Table
+
+from robustirl import demonstrations
+from robustirl.cli.console import console
+from robustirl.demonstrations import Demonstrations
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.fit_report import find_environment
+from robustirl.planning import expert_policy
+
+MOST_STATES = 10  # How many of the most visited states are listed.
+
+
+@dataclasses.dataclass(frozen=True)
+class Make:
+    """Let an expert act in its world, and record it."""
+
+    env: str
+    """The expert's world: an environment's name, or the id of a Gymnasium one with a table."""
+    out: Path
+    """The file to write: .npz, .jsonl, .csv or .parquet."""
+    episodes: int = 1000
+    """How many episodes."""
+    horizon: int = 1000
+    """The most transitions of one."""
+    noise: float = 0.0
+    """The noise of the expert's world."""
+    noise_model: str | None = None
+    """Which kernel the noise means; the environment's default when left out."""
+    discount: float | None = None
+    """The discount; the environment's when left out."""
+    expert: Literal["soft", "optimal"] | None = None
+    """The expert's policy for the true reward; that of the published runs when left out."""
+    states_only: bool = False
+    """Record no actions."""
+    seed: int = 0
+    """Decides what is drawn."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspect:
+    """Say what a file holds, and whether it goes with a world."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """The file."""
+    env: str | None = None
+    """A world to check it against, and to estimate the error of its occupancy for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Convert:
+    """Write the demonstrations of one file to another, in the format its suffix names."""
+
+    source: Annotated[Path, tyro.conf.Positional]
+    """The file to read."""
+    target: Annotated[Path, tyro.conf.Positional]
+    """The file to write."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Demos:
+    """Make, inspect and convert files of demonstrations."""
+
+    action: Annotated[
+        Annotated[Make, tyro.conf.subcommand("make")]
+        | Annotated[Inspect, tyro.conf.subcommand("inspect")]
+        | Annotated[Convert, tyro.conf.subcommand("convert")],
+        tyro.conf.arg(name=""),
+    ]
+
+
+def run_demos(command: Demos) -> int:
+    """The `demos` command."""
+    match command.action:
+        case Make():
+            _make(command.action)
+        case Inspect():
+            _inspect(command.action)
+        case Convert():
+            _require_new(command.action.target)
+            _write(demonstrations.load(command.action.source), command.action.target)
+    return 0
+
+
+def _make(command: Make) -> None:
+    _require_new(command.out)
+    environment = find_environment(command.env, command.discount)
+    policy = expert_policy(
+        environment.mdp(command.noise, command.noise_model),
+        environment.reward,
+        kind=command.expert or environment.expert,
+    )
+    drawn = demonstrations.sample_demonstrations(
+        environment.evaluation_mdp(command.noise, command.noise_model),
+        policy,
+        episodes=command.episodes,
+        horizon=command.horizon,
+        key=jax.random.key(command.seed),
+        with_actions=not command.states_only,
+    )
+    _write(drawn, command.out)
+
+
+def _inspect(command: Inspect) -> None:
+    found = demonstrations.load(command.file)
+    world = None if command.env is None else find_environment(command.env).mdp()
+    if world is not None:
+        found.check_against(world)
+    console.print(found.describe(), highlight=False, soft_wrap=True)
+    console.print(_visits(found))
+    if world is not None:
+        estimate = demonstrations.estimate_occupancy(found, num_states=world.num_states, discount=float(world.discount))
+        console.print(
+            f"{command.env}: its states and actions go with this world of {world.num_states} states; the occupancy at"
+            f" γ = {estimate.discount:g} is known to within {estimate.error:.3g} in l1 (95 %), of which"
+            f" {estimate.bias:.3g} is for truncated episodes.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _visits(found: Demonstrations) -> Table:
+    counts = np.bincount(found.states)
+    starts = np.bincount(found.states[found.offsets[:-1]], minlength=counts.size)
+    ends = np.bincount(found.last_states, minlength=counts.size)
+    visited = int((counts > 0).sum())
+    most = np.argsort(-counts, kind="stable")[: min(MOST_STATES, visited)]
+    title = "the states" if visited <= MOST_STATES else f"the {MOST_STATES} most visited of {visited} states"
+    table = Table(title=title, title_justify="left")
+    for heading in ("state", "visits", "share", "starts", "ends"):
+        table.add_column(heading, justify="right")
+    for state in most.tolist():
+        share = f"{counts[state] / counts.sum():.1%}"
+        table.add_row(str(state), str(counts[state]), share, str(starts[state]), str(ends[state]))
+    return table
+
+
+def _write(found: Demonstrations, path: Path) -> None:
+    demonstrations.save(found, path)
+    console.print(f"wrote {path}: {found.describe()}", highlight=False, soft_wrap=True)
+
+
+def _require_new(path: Path) -> None:
+    if path.exists():
+        raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")

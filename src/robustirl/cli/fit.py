@@ -1,0 +1,69 @@
+"""`robustirl fit`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Literal
+
+from robustirl.cli.console import console, progress_bar
+from robustirl.experiments.fit_report import FitRequest, prepare_fit, require_free_folder, write_fit
+from robustirl.irl import Status, Step
+from robustirl.irl.mce import PAPER_STEPS
+from robustirl.mdp.checks import as_count
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """Learn a reward and a policy from a file of demonstrations.
+
+    The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.png and fit.svg,
+    or nothing at all. The exit status is 1 if the fit failed and only its last sound step is kept.
+    """
+
+    env: str
+    """The learner's world: an environment's name, or the id of a Gymnasium one with a table, as FrozenLake-v1."""
+    demos: Path
+    """The demonstrations: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
+    out: Path
+    """The folder to write to; a new or an empty one."""
+    alpha: Literal["auto"] | float = 0.9
+    """The player's chance of control: 1 is standard MCE IRL, auto estimates it from the demonstrations."""
+    noise: float = 0.0
+    """The noise of the learner's world."""
+    noise_model: str | None = None
+    """Which kernel the noise means; the environment's default when left out."""
+    discount: float | None = None
+    """The discount; the environment's when left out."""
+    reward: Literal["tabular", "linear", "network"] | None = None
+    """The reward model; what the environment calls for when left out."""
+    steps: int = PAPER_STEPS
+    """The largest number of parameter updates."""
+    tolerance: float | None = None
+    """Stop once the occupancy gap is this small; all steps are taken when left out."""
+    tail: Literal["renormalise", "hold", "chain"] = "renormalise"
+    """What stands in for the unseen rest of truncated episodes."""
+    seed: int = 0
+    """For the first weights of a reward network."""
+
+
+def run_fit(command: Fit) -> int:
+    """The `fit` command."""
+    require_free_folder(command.out)
+    total = as_count("--steps", command.steps)
+    options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _RENAMED}
+    request = FitRequest(environment=command.env, demonstrations=command.demos, **options)
+    job = prepare_fit(request)
+    with progress_bar() as progress:
+        task = progress.add_task("learning (compiling first)", total=total)
+
+        def report(step: Step) -> None:
+            progress.update(task, completed=step.step, description=f"learning, gap {step.occupancy_gap:.3g}")
+
+        job.run([report])
+    written = write_fit(job, command.out)
+    console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
+    for path in written:
+        console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    return 1 if job.model.fit_.verdict.status == Status.FAILED else 0
+
+
+_RENAMED = ("env", "demos", "out")

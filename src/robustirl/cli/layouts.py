@@ -1,0 +1,89 @@
+"""`robustirl layouts`."""
+
+import dataclasses
+from pathlib import Path
+
+from rich.table import Table
+
+from robustirl.cli.console import console, run_with_progress
+from robustirl.envs.noise import UNIFORM_STATE
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.layouts import Interval, Shape, settled_layouts, shapes
+from robustirl.experiments.layouts_report import MEASURES, draw_layouts, write_layout_tables
+from robustirl.experiments.reproduce import check_specs, compute
+from robustirl.experiments.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
+from robustirl.irl.mce import PAPER_STEPS
+from robustirl.mdp.checks import as_count
+
+
+@dataclasses.dataclass(frozen=True)
+class Layouts:
+    """Run ObjectWorld over many random layouts: means with 95 % intervals, and whether the paper's shape holds."""
+
+    layouts: int = 40
+    """How many layouts, drawn with the seeds 0, 1, …"""
+    noise_model: str = UNIFORM_STATE
+    """Which kernel the noise means."""
+    alphas: tuple[float, ...] = PAPER_ALPHAS
+    """The player's chances of control; 1 is standard."""
+    learner_noise: tuple[float, ...] = PAPER_LEARNER_NOISES
+    """The learner's noises."""
+    expert_noise: tuple[float, ...] = PAPER_EXPERT_NOISES
+    """The expert's noises."""
+    steps: int = PAPER_STEPS
+    """Parameter updates per run."""
+    out: Path = Path("out/layouts")
+    """The folder to write to."""
+
+
+def run_layouts(command: Layouts) -> int:
+    """The `layouts` command."""
+    if 1.0 not in command.alphas or len(command.alphas) < 2:
+        raise InvalidInputError(
+            f"--alphas are {command.alphas}, but standard (1) and at least one robust α are needed, to compare them."
+        )
+    specs = grid_of_specs(
+        "objectworld",
+        command.noise_model,
+        alphas=command.alphas,
+        learner_noises=command.learner_noise,
+        expert_noises=command.expert_noise,
+        seeds=tuple(range(as_count("--layouts", command.layouts, 4))),
+        steps=command.steps,
+    )
+    check_specs(specs)
+    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress), len(specs))
+    if not outcome.complete:
+        return 130
+    records = outcome.records
+    settled = settled_layouts(records)
+    for path in [*write_layout_tables(records, command.out), *draw_layouts(records, command.noise_model, command.out)]:
+        console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{len(settled)} of {command.layouts} layouts are settled: their optimal policy reaches the goal"
+        " from every cell.",
+        highlight=False,
+    )
+    for measure in MEASURES:
+        chosen = [r for r in records if not measure.settled_only or r.spec.seed in settled]
+        _print_shapes(measure.title, shapes(chosen, measure.of))
+    return 0
+
+
+def _print_shapes(title: str, found: list[Shape]) -> None:
+    table = Table(title=title, title_justify="left")
+    for heading in ("ε_L", "robust α", "standard: change", "robust: change", "robust - standard"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("the paper's shape")
+    for shape in found:
+        table.add_row(
+            f"{shape.learner_noise:g}",
+            f"{shape.alpha:g}",
+            *(_text(item) for item in (shape.standard_change, shape.robust_change, shape.advantage)),
+            shape.verdict,
+        )
+    console.print(table)
+
+
+def _text(item: Interval) -> str:
+    return f"{item.mean:+.2f} [{item.low:+.2f}, {item.high:+.2f}]"

@@ -1,0 +1,320 @@
+"""`RobustIRL`: robust maximum causal entropy IRL with the manners of scikit-learn's estimators.
+
+What is chosen beforehand stands in the constructor, what was learnt in attributes that end in an underscore. The
+learner's world and the demonstrations are the data:
+
+    RobustIRL(alpha="auto").fit(world, demonstrations).predict(states)
+"""
+
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations.arrays import as_whole_numbers
+from robustirl.errors import InvalidInputError
+from robustirl.irl.callbacks import Callback, Interrupted
+from robustirl.irl.encoding import NAMED_OPTIMIZERS, Unsaved
+from robustirl.irl.evidence import Evidence, gather
+from robustirl.irl.mce import PAPER_STEPS, fit
+from robustirl.irl.optimizers import ADAM
+from robustirl.irl.result import Fit
+from robustirl.irl.saving import load_estimator, save_estimator
+from robustirl.irl.summary import summarise, warnings_of
+from robustirl.mdp import MDP, checks
+from robustirl.mdp.mdp import as_world
+from robustirl.planning.operators import Temperatures
+from robustirl.rewards import AbstractReward, TabularReward
+from robustirl.types import ArrayLike
+
+
+class NotFittedError(InvalidInputError, AttributeError):
+    """What was learnt was asked for before anything was learnt."""
+
+
+class RobustIRL:
+    """Learn a reward and a policy for the learner's world from demonstrations made in another one.
+
+    Args:
+        alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
+            expert whose world moves differently; or "auto", to estimate it from the demonstrations
+            (`robustirl.demonstrations.estimate_alpha`).
+        reward: The reward model; None or "tabular" for one parameter per state.
+        optimizer: See `fit`.
+        steps: See `fit`.
+        tolerance: See `fit`.
+        tail: What stands in for the unseen rest of truncated episodes; see `estimate_occupancy`.
+        confidence: Of the error bound on the expert's occupancy, and of the interval for an estimated α.
+        temperatures: See `fit`.
+        planner_tolerance: See `fit`.
+        initial_parameters: θ to start from; see `fit`.
+        throw: Raise `ConvergenceError` if a planner fails, or if a tolerance was given and is not reached. Otherwise
+            `converged_` and `summary()` say so.
+
+    Example:
+        >>> import jax
+        >>> from robustirl import envs
+        >>> from robustirl.demonstrations import sample_demonstrations
+        >>> from robustirl.planning import expert_policy
+        >>> env = envs.make("gridworld-4")
+        >>> world = env.mdp(noise=0.1)
+        >>> expert = expert_policy(world, env.reward)
+        >>> demos = sample_demonstrations(world, expert, episodes=200, horizon=200, key=jax.random.key(0))
+        >>> model = RobustIRL(alpha=0.95, steps=50).fit(env.mdp(noise=0.0), demos)
+        >>> model.predict([1, 6]).tolist(), model.policy_.shape  # Left and up, towards the goal.
+        ([3, 0], (36, 4))
+        >>> model
+        RobustIRL(alpha=0.95, steps=50)
+    """
+
+    fit_: Fit
+    evidence_: Evidence
+
+    def __init__(
+        self,
+        alpha: float | Literal["auto"] = 0.9,
+        *,
+        reward: AbstractReward | Literal["tabular"] | None = None,
+        optimizer: optax.GradientTransformation = ADAM,
+        steps: int = PAPER_STEPS,
+        tolerance: float | None = None,
+        tail: str = "renormalise",
+        confidence: float = 0.95,
+        temperatures: Temperatures = Temperatures(),
+        planner_tolerance: float | None = None,
+        initial_parameters: Any = None,
+        throw: bool = True,
+    ):
+        # As given: checks are made when they are used, so that copies hold the very same objects.
+        self.alpha = alpha
+        self.reward = reward
+        self.optimizer = optimizer
+        self.steps = steps
+        self.tolerance = tolerance
+        self.tail = tail
+        self.confidence = confidence
+        self.temperatures = temperatures
+        self.planner_tolerance = planner_tolerance
+        self.initial_parameters = initial_parameters
+        self.throw = throw
+
+    def fit(
+        self,
+        mdp: MDP,
+        demonstrations: Demonstrations | OccupancyEstimate | ArrayLike,
+        *,
+        callbacks: Sequence[Callback] = (),
+    ) -> "RobustIRL":
+        """Learn, and return the estimator itself.
+
+        Args:
+            mdp: The learner's world.
+            demonstrations: What the expert did; or its state occupancy ρ, estimated or exact, `[S]`.
+            callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learnt
+                (its verdict is `stopped`), and `Interrupted`, a KeyboardInterrupt, is raised all the same.
+        """
+        reward, optimizer = self._chosen(as_world(mdp).num_states)
+        evidence = gather(mdp, demonstrations, alpha=self.alpha, tail=self.tail, confidence=self.confidence)
+        estimate = evidence.occupancy_estimate
+        occupancy: Any = demonstrations if estimate is None else estimate.occupancy
+        try:
+            found = fit(
+                mdp,
+                occupancy,
+                alpha=evidence.alpha,
+                reward=reward,
+                optimizer=optimizer,
+                steps=self.steps,
+                tolerance=self.tolerance,
+                temperatures=self.temperatures,
+                planner_tolerance=self.planner_tolerance,
+                initial_parameters=self.initial_parameters,
+                callbacks=callbacks,
+                throw=self.throw,
+            )
+        except Interrupted as interrupt:
+            if interrupt.fit is not None:
+                self.fit_, self.evidence_ = interrupt.fit, evidence
+            raise
+        self.fit_, self.evidence_ = found, evidence  # Only now, so that a fit which fails leaves an earlier one.
+        return self
+
+    def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation]:
+        """The reward model and the optimiser, if both are at hand."""
+        for value in (self.reward, self.optimizer):
+            if isinstance(value, Unsaved):
+                value.refuse()
+        if self.reward is None or (isinstance(self.reward, str) and self.reward == "tabular"):
+            return TabularReward(size), self.optimizer
+        if not isinstance(self.reward, AbstractReward):
+            raise InvalidInputError(
+                f"the reward is {self.reward!r}, but 'tabular' or a reward model is needed, as LinearReward(features)."
+            )
+        return self.reward, self.optimizer
+
+    def _fitted(self) -> Fit:
+        if "fit_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} has not learnt anything yet; call fit first.")
+        return self.fit_
+
+    @property
+    def reward_(self) -> Float[Array, " S"]:
+        """`[S]`, the learnt reward."""
+        return self._fitted().reward
+
+    @property
+    def policy_(self) -> Float[Array, "S A"]:
+        """`[S, A]`, π_pl: the policy to act with."""
+        return self._fitted().player
+
+    @property
+    def opponent_(self) -> Float[Array, "S A"]:
+        """`[S, A]`, π_op."""
+        return self._fitted().opponent
+
+    @property
+    def occupancy_(self) -> Float[Array, " S"]:
+        """`[S]`, ρ of the mixture α π_pl + (1-α) π_op, which learning has brought close to the expert's."""
+        return self._fitted().occupancy
+
+    @property
+    def expert_occupancy_(self) -> Float[Array, " S"]:
+        """`[S]`, ρ of the expert as estimated or given; `occupancy_estimate_` has its error, if it was estimated."""
+        return self._fitted().expert_occupancy
+
+    @property
+    def alpha_(self) -> float:
+        """α that was used; `alpha_estimate_` says where it came from, if it was estimated."""
+        return float(self._fitted().alpha)
+
+    @property
+    def alpha_estimate_(self) -> Any:
+        """The `AlphaEstimate` behind `alpha_`; None where α was given."""
+        self._fitted()
+        return self.evidence_.alpha_estimate
+
+    @property
+    def occupancy_estimate_(self) -> OccupancyEstimate | None:
+        """The expert's occupancy with its error; None where it was given as exact."""
+        self._fitted()
+        return self.evidence_.occupancy_estimate
+
+    @property
+    def occupancy_gap_(self) -> float:
+        """‖ρ_mix - ρ‖₁ at the end."""
+        return float(self._fitted().verdict.occupancy_gap)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the gap came within the tolerance; `fit_.verdict.status` says how the fit ended otherwise."""
+        return bool(self._fitted().verdict.converged)
+
+    @property
+    def warnings_(self) -> list[str]:
+        """What is doubtful about the data, α or the fit, a sentence each."""
+        return warnings_of(self._fitted(), self.evidence_, self.tolerance)
+
+    def summary(self) -> str:
+        """What was learnt from what, and how good it is, in plain words."""
+        return summarise(self._fitted(), self.evidence_, self.tolerance)
+
+    def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "n A"]:
+        """π_pl(·|s) for each of the states."""
+        policy = np.asarray(self._fitted().player)
+        asked = as_whole_numbers("the array of states", states)
+        if asked.size and asked.max() >= len(policy):
+            raise InvalidInputError(
+                f"state {int(asked.max())} was asked about, but there are {len(policy)} states, numbered from 0."
+            )
+        return policy[asked]
+
+    def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"]:
+        """The most likely action in each of the states; the first of those equally likely."""
+        return np.argmax(self.predict_proba(states), axis=-1)
+
+    def score(self, demonstrations: Demonstrations | OccupancyEstimate | ArrayLike) -> float:
+        """How well other demonstrations agree with what was learnt; higher is better.
+
+        With actions, the mean log-probability that `policy_` gives to the action in each recorded state, at most 0.
+        Without (or for an occupancy), minus the ℓ1 distance between `occupancy_` and the expert's, from -2 to 0.
+        Compare scores of one kind only.
+        """
+        found = self._fitted()
+        size, actions = found.player.shape
+        if isinstance(demonstrations, Demonstrations) and demonstrations.actions is not None:
+            states, taken = demonstrations.states[demonstrations.moves], demonstrations.actions
+            if not taken.size:
+                raise InvalidInputError("the demonstrations hold no transition, so there is no action to judge.")
+            chances = self.predict_proba(states)
+            if taken.max() >= actions:
+                raise InvalidInputError(
+                    f"the demonstrations take action {int(taken.max())}, but there are {actions}, numbered from 0."
+                )
+            with np.errstate(divide="ignore"):
+                return float(np.log(chances[np.arange(taken.size), taken]).mean())
+        held_out: Any = demonstrations
+        if isinstance(demonstrations, Demonstrations):
+            discount = self.evidence_.discount
+            held_out = estimate_occupancy(demonstrations, num_states=size, discount=discount, tail=self.tail)
+        if isinstance(held_out, OccupancyEstimate):
+            held_out = held_out.occupancy
+        checks.require_shape("the occupancy", held_out, (size,), "states")
+        return -float(np.abs(np.asarray(found.occupancy) - np.asarray(held_out)).sum())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """What the constructor was given."""
+        return {name: getattr(self, name) for name in _PARAMETERS}
+
+    def set_params(self, **parameters: Any) -> "RobustIRL":
+        """Choose some parameters anew; what was learnt stays until the next fit."""
+        for name in parameters:
+            if name not in _PARAMETERS:
+                raise InvalidInputError(f"there is no parameter {name!r}; choose from {', '.join(_PARAMETERS)}.")
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator and what it has learnt to an .npz file, without pickles.
+
+        An optimiser or a reward model of one's own cannot be written as data: a warning says so, what was learnt is
+        saved all the same, and the loaded estimator asks for the missing part before it is fitted again.
+        """
+        self._fitted()
+        save_estimator(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "RobustIRL":
+        """Read what `save` wrote; no code is run by it."""
+        return load_estimator(cls, path)
+
+    def __repr__(self) -> str:
+        changed = {name: value for name, value in self.get_params().items() if not _same(value, _PARAMETERS[name])}
+        return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in changed.items())})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "fit_" in vars(self)
+
+
+_PARAMETERS = {name: parameter.default for name, parameter in inspect.signature(RobustIRL).parameters.items()}
+
+
+def _shown(value: Any) -> str:
+    """A parameter in a word or two."""
+    for name, known in NAMED_OPTIMIZERS.items():
+        if value is known:
+            return name
+    if isinstance(value, AbstractReward | optax.GradientTransformation):
+        return type(value).__name__
+    return "..." if isinstance(value, tuple | list | dict | np.ndarray) or hasattr(value, "dtype") else repr(value)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (
+        isinstance(value, str | float | int | tuple) and type(value) is type(default) and value == default
+    )

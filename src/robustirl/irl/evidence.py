@@ -1,0 +1,121 @@
+"""What a fit rests on: the expert's occupancy with its error, α and where it came from, and what is doubtful."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from robustirl.demonstrations import (
+    Demonstrations,
+    OccupancyEstimate,
+    absorbing_states,
+    estimate_occupancy,
+    l1_radius,
+)
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+from robustirl.types import ArrayLike
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a fit rests on.
+
+    Attributes:
+        discount: γ of the learner's world.
+        episodes, transitions: How many went in; None where an occupancy was given.
+        has_actions: Whether actions were recorded.
+        alpha: α to learn with.
+        cautions: What is doubtful about the data, a sentence each.
+        alpha_estimate: The estimate of α (an `AlphaEstimate`), if one was asked for.
+        occupancy_estimate: ρ̂ with its error; None where ρ was given as exact.
+    """
+
+    discount: float
+    episodes: int | None
+    transitions: int | None
+    has_actions: bool
+    alpha: float
+    cautions: tuple[str, ...]
+    alpha_estimate: Any
+    occupancy_estimate: OccupancyEstimate | None
+
+
+def gather(
+    mdp: MDP,
+    data: Demonstrations | OccupancyEstimate | ArrayLike,
+    *,
+    alpha: float | str,
+    tail: str,
+    confidence: float,
+) -> Evidence:
+    """The evidence in demonstrations, or in an occupancy, for a learner in `mdp`.
+
+    Example:
+        >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
+        >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], terminated=True)
+        >>> found = gather(world, walks, alpha=0.9, tail="hold", confidence=0.95)
+        >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
+        (2, [0.625, 0.375], ())
+    """
+    discount = float(mdp.discount)
+    given = data if isinstance(data, Demonstrations) else None
+    estimate = data if isinstance(data, OccupancyEstimate) else None
+    if given is not None:
+        given.check_against(mdp)
+        estimate = estimate_occupancy(
+            given, num_states=mdp.num_states, discount=discount, tail=tail, confidence=confidence
+        )
+    elif estimate is not None and not np.isclose(estimate.discount, discount, rtol=0, atol=1e-6):
+        raise InvalidInputError(
+            f"the occupancy was estimated at discount {estimate.discount!r}, but the world's is {discount!r};"
+            " estimate it anew with the world's."
+        )
+    chosen, alpha = _alpha(mdp, given, alpha, confidence)
+    return Evidence(
+        discount=discount,
+        episodes=None if estimate is None else estimate.episodes,
+        transitions=None if given is None else given.num_transitions,
+        has_actions=given is not None and given.has_actions,
+        alpha=alpha,
+        cautions=() if given is None else _cautions(mdp, given, confidence),
+        alpha_estimate=chosen,
+        occupancy_estimate=estimate,
+    )
+
+
+def _alpha(mdp: MDP, demonstrations: Demonstrations | None, alpha: float | str, confidence: float) -> tuple[Any, float]:
+    """The estimate of α, if one was asked for, and α."""
+    if not isinstance(alpha, str):
+        return None, alpha
+    if alpha != "auto":
+        raise InvalidInputError(f"alpha is {alpha!r}, but a number with 0 < alpha <= 1 or 'auto' is needed.")
+    if demonstrations is None:
+        raise InvalidInputError(
+            "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number."
+        )
+    from robustirl.demonstrations.alpha import estimate_alpha  # Here, because it loads SciPy's statistics.
+
+    found = estimate_alpha(mdp, demonstrations, confidence=confidence)
+    return found, found.alpha
+
+
+def _cautions(mdp: MDP, demonstrations: Demonstrations, confidence: float) -> tuple[str, ...]:
+    """Signs that the demonstrations and the learner's world do not go together."""
+    found = []
+    # The learner may not be able to stay where the expert's episodes ended: then no policy of it matches them.
+    left = demonstrations.terminated & ~absorbing_states(mdp)[demonstrations.last_states]
+    if left.any():
+        found.append(
+            f"{int(left.sum())} of {len(demonstrations)} episodes end for good in states that can be left in the"
+            f" learner's world (the first in state {int(demonstrations.last_states[np.argmax(left)])}), so their"
+            " occupancy may be out of its reach."
+        )
+    starts = np.bincount(demonstrations.states[demonstrations.offsets[:-1]], minlength=mdp.num_states)
+    apart = float(np.abs(starts / len(demonstrations) - np.asarray(mdp.initial)).sum())
+    if apart > l1_radius(len(demonstrations), mdp.num_states, confidence=confidence):
+        found.append(
+            f"the demonstrations start elsewhere than the learner's world does: the two start distributions are"
+            f" {apart:.3g} apart in l1, more than chance explains."
+        )
+    return tuple(found)

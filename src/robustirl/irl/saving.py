@@ -1,0 +1,159 @@
+"""Fits and estimators as files: what goes into a saved model, and how it comes back exactly."""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.errors import InvalidInputError
+from robustirl.irl.archive import Archive, read_archive, write_archive
+from robustirl.irl.encoding import (
+    decode_optimizer,
+    decode_record,
+    decode_reward,
+    decode_tree,
+    encode_optimizer,
+    encode_record,
+    encode_reward,
+    encode_tree,
+)
+from robustirl.irl.evidence import Evidence
+from robustirl.irl.result import Fit, FitVerdict, History
+from robustirl.planning.operators import Temperatures
+
+if TYPE_CHECKING:
+    from robustirl.irl.estimator import RobustIRL
+
+Found = TypeVar("Found")
+
+
+def save_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
+    """Write a fit to an .npz file.
+
+    Example:
+        >>> import tempfile
+        >>> from robustirl.envs import ThreeState
+        >>> from robustirl.irl import fit, load_fit, save_fit
+        >>> found = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], steps=5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_fit(found, f"{folder}/fit.npz")
+        ...     again = load_fit(f"{folder}/fit.npz")
+        >>> bool((again.player == found.player).all()), again.verdict.status
+        (True, <Status.BUDGET: 'budget'>)
+    """
+    if not isinstance(fit, Fit):
+        raise InvalidInputError(
+            f"a Fit is needed, but {type(fit).__name__} was given; an estimator has its own save()."
+        )
+    note, arrays = _encode_fit(fit)
+    write_archive(Archive({"kind": "fit", "fit": note}, arrays), path)
+
+
+def load_fit(path: str | os.PathLike[str]) -> Fit:
+    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`."""
+    archive = read_archive(path)
+    return _understood(path, lambda: _decode_fit(archive.note["fit"], archive.arrays))
+
+
+def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Found:
+    """What `build` makes of a file whose checksum is right but whose content may still not be what it should."""
+    try:
+        return build()
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InvalidInputError(
+            f"{path} is a saved model, but not one this robustirl understands ({reason});"
+            " save it anew with this version."
+        ) from None
+
+
+_ARRAYS = ("player", "opponent", "reward", "value", "expert_occupancy", "occupancy", "alpha")
+
+
+def _encode_fit(fit: Fit) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A fit as a note and arrays."""
+    arrays = {f"fit.{name}": np.asarray(getattr(fit, name)) for name in _ARRAYS}
+    for part in ("history", "verdict"):
+        log = getattr(fit, part)
+        arrays |= {f"fit.{part}.{f.name}": np.asarray(getattr(log, f.name)) for f in dataclasses.fields(log)}
+    note = {"dtype": str(arrays["fit.reward"].dtype), "parameters": encode_tree(fit.parameters, "fit.theta", arrays)}
+    return note, arrays
+
+
+def _decode_fit(note: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fit:
+    """The inverse of `_encode_fit`."""
+    if note["dtype"] == "float64" and jnp.zeros((), float).dtype != jnp.float64:
+        raise InvalidInputError(
+            "this model was saved in float64, but JAX computes in float32; call robustirl.enable_x64() first."
+        )
+
+    def part(kind: type, name: str):
+        return kind(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(kind)})
+
+    return Fit(
+        **{name: jnp.asarray(arrays[f"fit.{name}"]) for name in _ARRAYS},
+        parameters=decode_tree(note["parameters"], arrays),
+        history=part(History, "history"),
+        verdict=part(FitVerdict, "verdict"),
+    )
+
+
+_PLAIN = ("alpha", "steps", "tolerance", "tail", "confidence", "planner_tolerance", "throw")
+
+
+def save_estimator(estimator: "RobustIRL", path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to an .npz file."""
+    evidence = estimator.evidence_
+    note, arrays = _encode_fit(estimator.fit_)
+    parameters = {name: _as_json(getattr(estimator, name)) for name in _PLAIN}
+    parameters |= {
+        "temperatures": [float(number) for number in estimator.temperatures],
+        "reward": encode_reward(estimator.reward, arrays),
+        "optimizer": encode_optimizer(estimator.optimizer),
+        "initial_parameters": encode_tree(estimator.initial_parameters, "start", arrays),
+    }
+    held = {
+        "alpha_estimate": encode_record(evidence.alpha_estimate, "alpha", arrays),
+        "occupancy_estimate": encode_record(evidence.occupancy_estimate, "occupancy", arrays),
+    }
+    fields = dataclasses.fields(evidence)
+    held |= {field.name: _as_json(getattr(evidence, field.name)) for field in fields if field.name not in held}
+    write_archive(Archive({"kind": "estimator", "fit": note, "parameters": parameters, "evidence": held}, arrays), path)
+
+
+def load_estimator(kind: "type[RobustIRL]", path: str | os.PathLike[str]) -> "RobustIRL":
+    """The inverse of `save_estimator`."""
+    note, arrays = read_archive(path)
+    if note.get("kind") != "estimator":
+        raise InvalidInputError(f"{path} holds a {note.get('kind')}, not an estimator; read it with load_fit.")
+    return _understood(path, lambda: _decode_estimator(kind, note, arrays))
+
+
+def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RobustIRL":
+    parameters, evidence = dict(note["parameters"]), dict(note["evidence"])
+    found = _decode_fit(note["fit"], arrays)
+    parameters |= {
+        "temperatures": Temperatures(*parameters["temperatures"]),
+        "reward": decode_reward(parameters["reward"], arrays),
+        "optimizer": decode_optimizer(parameters["optimizer"]),
+        "initial_parameters": decode_tree(parameters["initial_parameters"], arrays),
+    }
+    if evidence["alpha_estimate"] is not None:
+        from robustirl.demonstrations.alpha import AlphaEstimate  # Here, because it loads SciPy's statistics.
+
+        evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
+    estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)
+    evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
+    estimator = kind().set_params(**parameters)
+    estimator.fit_, estimator.evidence_ = found, Evidence(**evidence)
+    return estimator
+
+
+def _as_json(value: Any) -> Any:
+    """A number, a word or a tuple of words as JSON has it."""
+    return value.item() if isinstance(value, np.generic | np.ndarray | jax.Array) else value

@@ -1,0 +1,97 @@
+"""A fit in plain words: what was learnt from what, how close it came, and what is doubtful about it."""
+
+import numpy as np
+
+from robustirl.demonstrations import episodes_needed
+from robustirl.irl.evidence import Evidence
+from robustirl.irl.result import Fit, Status
+
+WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
+
+
+def summarise(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
+    """The whole text."""
+    cautions = warnings_of(fit, evidence, tolerance)
+    lines = [
+        ("learnt from", _data(evidence)),
+        ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
+        ("with", _alpha(fit, evidence)),
+        ("ended", _ending(fit, tolerance)),
+        ("occupancy gap", _gap(fit, evidence)),
+        ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
+        *(("warning", text) for text in cautions),
+    ]
+    title = "Robust maximum causal entropy IRL" if float(fit.alpha) < 1 else "Maximum causal entropy IRL"
+    return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
+
+
+def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[str]:
+    """What is doubtful about the data, α or the fit, a sentence each."""
+    found, estimate = list(evidence.cautions), evidence.occupancy_estimate
+    if estimate is not None and estimate.error >= WIDE:
+        size = fit.reward.shape[0]
+        remedy = f"about {episodes_needed(WIDE / 2, size, confidence=estimate.confidence)} episodes would halve that"
+        if estimate.bias > estimate.radius:
+            remedy = "longer episodes would help more than further ones"
+        found.append(
+            f"the demonstrations are few or short for a world of this size: the expert's occupancy may be up to"
+            f" {estimate.error:.2g} from the estimate in l1, where 2 is the most possible ({remedy})."
+        )
+    chosen = evidence.alpha_estimate
+    if chosen is not None and not chosen.decisive:
+        found.append(f"the data do not settle α: {chosen.note}")
+    status = fit.verdict.status
+    if status == Status.FAILED:
+        found.append(
+            f"planning failed after {int(fit.verdict.steps)} steps, where the reward had grown to"
+            f" {float(np.abs(fit.reward).max()):.1e}: no reward may match this expert, or the steps are too large."
+        )
+    elif status != Status.CONVERGED and tolerance is not None:
+        found.append(f"the tolerance {tolerance:g} was not reached.")
+    return found
+
+
+def _data(evidence: Evidence) -> str:
+    if evidence.episodes is None:
+        return "an occupancy given as exact"
+    if evidence.transitions is None:
+        return f"an occupancy estimated from {evidence.episodes} episodes"
+    kind = "with actions" if evidence.has_actions else "states only"
+    return f"{evidence.episodes} episodes, {evidence.transitions} transitions, {kind}"
+
+
+def _alpha(fit: Fit, evidence: Evidence) -> str:
+    chosen = evidence.alpha_estimate
+    if chosen is None:
+        return f"α = {float(fit.alpha):.4g}, as given"
+    text = f"α = {float(fit.alpha):.4g}, estimated from the {chosen.method}"
+    interval = f" ({chosen.confidence:.0%} interval {chosen.low:.3g} to {chosen.high:.3g})".replace("%", " %")
+    return f"{text}{interval}: {chosen.note}" if chosen.decisive else f"α = {float(fit.alpha):.4g}, by default"
+
+
+def _ending(fit: Fit, tolerance: float | None) -> str:
+    steps = int(fit.verdict.steps)
+    match fit.verdict.status:
+        case Status.CONVERGED:
+            return f"converged after {steps} steps" + (f", within the tolerance {tolerance:g}" if tolerance else "")
+        case Status.BUDGET:
+            return f"after all {steps} steps" + ("" if tolerance is None else ", above the tolerance")
+        case Status.STOPPED:
+            return f"stopped after {steps} steps, before its time"
+        case _:
+            return f"failed after {steps} steps, at the last sound ones"
+
+
+def _gap(fit: Fit, evidence: Evidence) -> str:
+    gap, first = float(fit.verdict.occupancy_gap), float(fit.history.occupancy_gap[0])
+    text = f"{gap:.4g} in l1, down from {first:.4g}" if gap < first else f"{gap:.4g} in l1, from {first:.4g}"
+    estimate = evidence.occupancy_estimate
+    if estimate is None:
+        return text
+    share = f"{estimate.confidence:.0%}".replace("%", " %")
+    if gap <= estimate.error:
+        return f"{text}; within the error of the demonstrations themselves (up to {estimate.error:.3g} at {share})"
+    return (
+        f"{text}; above the error of the demonstrations themselves (up to {estimate.error:.3g} at {share}): not noise"
+        " alone, more steps or another α may come closer, or the learner's world cannot"
+    )

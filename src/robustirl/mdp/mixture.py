@@ -1,0 +1,147 @@
+r"""Kernels with a rank-one part: T(s'|s,a) = (1-w(s)) B(s'|s,a) + w(s) u(s').
+
+Noise that throws one anywhere makes every row full, yet it is one distribution u for all of them: with B in lists of
+successors, expected values cost K products a pair and one for all, and |S|²|A| numbers are never written down.
+"""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
+from robustirl.mdp.successors import SuccessorKernel, signed_sums
+from robustirl.precision import as_float
+from robustirl.types import ArrayLike
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+LARGEST_DENSE = 2**29  # Entries of an array [S, A, S], 4 GiB of them; what needs one refuses larger worlds.
+
+
+class MixtureKernel(AbstractKernel):
+    """A kernel of successor lists, disturbed by draws from one distribution.
+
+    Args:
+        base: B, the kernel without the disturbance.
+        weights: `[S]`, w(s), the chance of a disturbance in each state.
+        distribution: `[S]`, u, where it leads.
+
+    Example:
+        >>> base = SuccessorKernel([[[1]], [[1]]], [[[1.0]], [[1.0]]])
+        >>> kernel = MixtureKernel(base, [0.5, 0.0], [0.5, 0.5])
+        >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
+        [[2.5], [3.0]]
+    """
+
+    base: SuccessorKernel
+    weights: Float[Array, " S"]
+    distribution: Float[Array, " S"]
+    leaky: bool = eqx.field(static=True)
+
+    def __init__(self, base: SuccessorKernel, weights: ArrayLike, distribution: ArrayLike):
+        if checks.concrete(weights, distribution):
+            weights = checks.as_floats("the chances of a disturbance", weights)
+            distribution = checks.as_floats("the distribution of a disturbance", distribution)
+            for name, array in (("the chances of a disturbance", weights), ("the disturbance", distribution)):
+                checks.require_shape(name, array, (base.num_states,), "S")
+                checks.require_probabilities(name, array)
+            checks.require_distributions("the distribution of a disturbance", distribution)
+            if weights.max() > 1:
+                raise InvalidInputError(
+                    f"the chance of a disturbance in state {int(weights.argmax())} is {weights.max()}, above 1."
+                )
+            if base.leaky:
+                raise InvalidInputError("a leaky kernel cannot be disturbed; give one whose rows sum to 1.")
+        self.base = base
+        self.weights = as_float(weights)
+        self.distribution = as_float(distribution)
+        self.leaky = False
+
+    @property
+    def num_states(self) -> int:
+        return self.base.num_states
+
+    @property
+    def num_actions(self) -> int:
+        return self.base.num_actions
+
+    def _exists(self) -> Float[Array, "S A"]:
+        return (self.base.row_sums() > 0).astype(self.weights.dtype)
+
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        anywhere = (self.weights * (self.distribution @ value))[:, None] * self._exists()
+        return (1 - self.weights)[:, None] * self.base.expect(value) + anywhere
+
+    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
+        thrown = self.weights @ (measure * self._exists()).sum(-1)
+        return self.base.push((1 - self.weights)[:, None] * measure) + thrown * self.distribution
+
+    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
+        thrown = self.weights * (policy * self._exists()).sum(-1)
+        return (1 - self.weights)[:, None] * self.base.policy_matrix(policy) + thrown[:, None] * self.distribution
+
+    def row_sums(self) -> Float[Array, "S A"]:
+        return self.base.row_sums()
+
+    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
+        """‖T - T'‖₁ for every pair: exact from the lists where both throw to the same places, else through arrays."""
+        require_same_size(self, other)
+        if isinstance(other, SuccessorKernel):
+            other = MixtureKernel(other, jnp.zeros_like(self.weights), self.distribution)
+        same = isinstance(other, MixtureKernel) and (
+            other.distribution is self.distribution
+            or (checks.concrete(other.distribution) and bool(jnp.array_equal(other.distribution, self.distribution)))
+        )
+        if not (same and isinstance(other, MixtureKernel)):
+            theirs = other if isinstance(other, DenseKernel) else DenseKernel(_array(other), leaky=other.leaky)
+            return DenseKernel(_array(self)).row_distances(theirs)
+        own = SuccessorKernel(
+            self.base.next_states, (1 - self.weights)[:, None, None] * self.base.probabilities, leaky=True
+        )
+        theirs = SuccessorKernel(
+            other.base.next_states, (1 - other.weights)[:, None, None] * other.base.probabilities, leaky=True
+        )
+        # On the listed places the lists differ as well as the noise; everywhere else the noise alone.
+        noise = self.weights[:, None] * self._exists() - other.weights[:, None] * other._exists()
+        places, sums, first = signed_sums(own, theirs)
+        here = jnp.where(first, self.distribution[places], 0.0)
+        return jnp.abs(sums + noise[..., None] * here).sum(-1) + jnp.abs(noise) * (1 - here.sum(-1))
+
+    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
+        which, where, usual = jax.random.split(key, 3)
+        thrown = jax.random.uniform(which, states.shape, self.weights.dtype) < self.weights[states]
+        anywhere = jax.random.choice(where, self.num_states, states.shape, p=self.distribution)
+        return jnp.where(thrown, anywhere, self.base.sample(states, actions, key=usual))
+
+    def to_sparse(self) -> "scipy.sparse.csr_array":
+        """The kernel as a matrix; it is full, so this is for worlds that would fit into an array as well."""
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        return scipy.sparse.csr_array(np.asarray(_array(self)).reshape(-1, self.num_states))
+
+    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> DenseKernel:
+        """As in `AbstractKernel`, through an array `[S, A, S]`: a tilted row has no rank-one part any more."""
+        return DenseKernel(_array(self)).tilted(value, radius)
+
+
+def _array(kernel: AbstractKernel) -> Float[Array, "S A S"]:
+    """The kernel as an array, where that fits."""
+    size = kernel.num_states**2 * kernel.num_actions
+    if size > LARGEST_DENSE:
+        raise InvalidInputError(
+            f"this needs the kernel as an array of {kernel.num_states} x {kernel.num_actions} x {kernel.num_states}"
+            f" numbers, {size * 8 / 2**30:.0f} GiB; use a smaller world, or a kernel of successor lists alone."
+        )
+    if isinstance(kernel, MixtureKernel):
+        exists = kernel._exists()
+        thrown = (kernel.weights[:, None] * exists)[..., None] * kernel.distribution
+        return (1 - kernel.weights)[:, None, None] * _array(kernel.base) + thrown
+    assert isinstance(kernel, SuccessorKernel)
+    return kernel.to_array()

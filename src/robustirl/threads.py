@@ -1,0 +1,32 @@
+"""Small linear algebra on one thread.
+
+XLA on a CPU leaves matrix inverses to LAPACK, whose threads wait for each other actively. For the matrices of small
+worlds that gains nothing on an idle machine, and on a busy one every wait can cost a time slice: twelve times slower
+was measured for 100 states with both cores in use by others.
+"""
+
+import contextlib
+import functools
+from collections.abc import Iterator
+
+import jax
+
+WORTH_THREADS = 512  # States; from here on several threads are faster.
+
+
+@contextlib.contextmanager
+def single_threaded_blas(num_states: int) -> Iterator[None]:
+    """Keep LAPACK and BLAS to one thread while worlds of that size are solved; larger ones may use all cores."""
+    if num_states >= WORTH_THREADS or jax.default_backend() != "cpu":
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@functools.cache
+def _controller():
+    import scipy.linalg  # noqa: F401  # Its LAPACK is the one that JAX calls, so it must be loaded before we look.
+    import threadpoolctl
+
+    return threadpoolctl.ThreadpoolController()

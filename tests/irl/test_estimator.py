@@ -1,0 +1,283 @@
+"""The estimator: the numbers of `fit`, the manners of scikit-learn, and plain words about both."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy, sample_demonstrations
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.irl import ADAM, LBFGS, NotFittedError, RobustIRL, Status, fit
+from robustirl.mdp import MDP
+from robustirl.planning import Temperatures, expert_policy
+from robustirl.rewards import TabularReward
+
+STEPS = 30
+
+
+@functools.cache
+def world(noise=0.0):
+    return envs.make("gridworld-4").mdp(noise)
+
+
+@functools.cache
+def demos(seed=0, episodes=300):
+    expert = expert_policy(world(0.1), envs.make("gridworld-4").reward)
+    return sample_demonstrations(world(0.1), expert, episodes=episodes, horizon=300, key=jax.random.key(seed))
+
+
+@functools.cache
+def fitted():
+    return RobustIRL(0.9, steps=STEPS).fit(world(), demos())
+
+
+def test_the_estimator_is_fit_on_the_estimated_occupancy():
+    model, estimate = fitted(), estimate_occupancy(demos(), num_states=36, discount=0.99)
+    plain = fit(world(), estimate.occupancy, alpha=0.9, steps=STEPS)
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, model.fit_, plain))
+    for name, attribute in (
+        ("reward", model.reward_),
+        ("player", model.policy_),
+        ("opponent", model.opponent_),
+        ("occupancy", model.occupancy_),
+        ("expert_occupancy", model.expert_occupancy_),
+    ):
+        assert jnp.array_equal(attribute, getattr(plain, name)), name
+    assert model.alpha_ == 0.9
+    assert model.occupancy_gap_ == float(plain.verdict.occupancy_gap)
+    assert model.converged_ is False
+    assert model.alpha_estimate_ is None
+    assert model.occupancy_estimate_ is not None
+    assert model.occupancy_estimate_.radius == estimate.radius
+    assert model.fit(world(), demos()) is model
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_occupancy_will_do(exact):
+    estimate = estimate_occupancy(demos(), num_states=36, discount=0.99)
+    model = RobustIRL(0.9, steps=STEPS, reward="tabular")
+    model.fit(world(), estimate.occupancy if exact else estimate)
+    assert jnp.array_equal(model.reward_, fitted().reward_)
+    assert (model.occupancy_estimate_ is None) == exact
+    assert ("given as exact" if exact else "an occupancy estimated from 300 episodes") in model.summary()
+
+
+def test_alpha_can_come_from_the_demonstrations():
+    model = RobustIRL("auto", steps=STEPS).fit(world(), demos())
+    assert model.alpha_ == model.alpha_estimate_.alpha
+    assert model.alpha_estimate_.low < 0.91 < model.alpha_estimate_.high
+    assert "estimated from the actions (95 % interval" in model.summary()
+    calm = RobustIRL("auto", steps=STEPS).fit(world(0.1), demos().without_actions())
+    assert not calm.alpha_estimate_.decisive
+    assert any(text.startswith("the data do not settle α") for text in calm.warnings_)
+    assert "α = 1, by default" in calm.summary()
+
+
+def test_predictions_are_the_players():
+    model = fitted()
+    policy = np.asarray(model.policy_)
+    assert np.array_equal(model.predict_proba([3, 3, 0]), policy[[3, 3, 0]])
+    assert np.array_equal(model.predict(np.arange(36)), policy.argmax(-1))
+    assert model.predict([7]).shape == (1,)
+    assert model.predict_proba([1]).sum() == pytest.approx(1)
+
+
+def test_states_out_of_range_are_named(refused):
+    with refused("state 36 was asked about, but there are 36 states"):
+        fitted().predict([0, 36])
+    with refused("-1"):
+        fitted().predict_proba([-1])
+    with refused("the array of states holds float64"):
+        fitted().predict([0.5])
+
+
+def test_the_score_is_the_likelihood_of_recorded_actions():
+    walk = Demonstrations.from_arrays([[7, 6, 0], [2, 1]], [[3, 0], [3]])
+    policy = np.asarray(fitted().policy_)
+    expected = np.log([policy[7, 3], policy[6, 0], policy[2, 3]]).mean()
+    assert fitted().score(walk) == pytest.approx(expected)
+    # An expert is better explained than somebody who wanders about.
+    mask = np.asarray(world().mask)
+    wanderer = sample_demonstrations(
+        world(), mask / mask.sum(-1, keepdims=True), episodes=50, horizon=50, key=jax.random.key(1)
+    )
+    assert fitted().score(demos(1)) > fitted().score(wanderer)
+
+
+def test_without_actions_the_score_is_the_occupancy_gap():
+    other = demos(1).without_actions()
+    estimate = estimate_occupancy(other, num_states=36, discount=0.99)
+    expected = -float(np.abs(np.asarray(fitted().occupancy_) - estimate.occupancy).sum())
+    assert fitted().score(other) == fitted().score(estimate) == fitted().score(estimate.occupancy) == expected
+    assert fitted().score(demos().without_actions()) == pytest.approx(-fitted().occupancy_gap_)
+
+
+def test_scores_of_other_worlds_are_refused(refused):
+    with refused("state 40 was asked about, but there are 36 states"):
+        fitted().score(Demonstrations.from_arrays([[40, 1]], [[0]]))
+    with refused("take action 4, but there are 4, numbered from 0"):
+        fitted().score(Demonstrations.from_arrays([[2, 1]], [[4]]))
+    with refused("hold no transition, so there is no action to judge"):
+        fitted().score(Demonstrations.from_arrays([[2]], [[]]))
+    with refused("the occupancy has shape (3,), but (36,)"):
+        fitted().score([0.1, 0.2, 0.7])
+
+
+def test_parameters_can_be_read_changed_and_cloned():
+    model = RobustIRL(0.8, steps=STEPS, optimizer=LBFGS, temperatures=Temperatures(1.0, 0.5))
+    clone = RobustIRL(**model.get_params())
+    assert all(clone.get_params()[name] is value for name, value in model.get_params(deep=False).items())
+    assert clone.set_params(alpha=0.7) is clone
+    assert (clone.alpha, model.alpha) == (0.7, 0.8)
+    assert set(model.get_params()) >= {"alpha", "reward", "optimizer", "steps", "tolerance", "tail", "confidence"}
+
+
+def test_an_unknown_parameter_is_named_and_nothing_changes(refused):
+    model = RobustIRL()
+    with refused("there is no parameter 'alfa'; choose from alpha, reward,"):
+        model.set_params(alpha=0.5, alfa=0.5)
+    assert model.alpha == 0.9
+
+
+def test_the_repr_shows_what_differs_from_the_defaults():
+    assert repr(RobustIRL()) == "RobustIRL()"
+    model = RobustIRL("auto", optimizer=LBFGS, reward=TabularReward(3), tolerance=0.1, initial_parameters=jnp.zeros(3))
+    assert repr(model) == (
+        "RobustIRL(alpha='auto', reward=TabularReward, optimizer=LBFGS, tolerance=0.1, initial_parameters=...)"
+    )
+    assert repr(RobustIRL(optimizer=ADAM, steps=200, alpha=0.9)) == "RobustIRL()"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: model.reward_,
+        lambda model: model.alpha_estimate_,
+        lambda model: model.occupancy_estimate_,
+        lambda model: model.warnings_,
+        lambda model: model.summary(),
+        lambda model: model.predict([0]),
+        lambda model: model.score([1.0]),
+        lambda model: model.save("nowhere.npz"),
+    ],
+)
+def test_what_was_not_learnt_cannot_be_used(use, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with refused("this RobustIRL has not learnt anything yet; call fit first."):
+        use(RobustIRL())
+    assert not hasattr(RobustIRL(), "policy_")
+    assert issubclass(NotFittedError, AttributeError)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "culprit"),
+    [
+        ({}, Demonstrations.from_arrays([[0, 99]]), "episode 0 is in state 99 at step 1, but there are 36 states"),
+        ({}, Demonstrations.from_arrays([[7, 1]], [[9]]), "episode 0 takes action 9 at step 0"),
+        ({}, Demonstrations.from_arrays([[0, 1]], [[0]]), "where the world does not offer it"),
+        ({}, np.ones(36), "the occupancy sums to 36.0 instead of 1"),
+        ({}, np.ones(5) / 5, "the occupancy has shape (5,), but (36,)"),
+        ({"alpha": 1.5}, np.full(36, 1 / 36), "alpha is 1.5, but a number with 0 < alpha <= 1"),
+        ({"alpha": "auto"}, np.full(36, 1 / 36), "alpha is 'auto', which needs demonstrations"),
+        ({"tail": "cut"}, Demonstrations.from_arrays([[7, 1]]), "the tail is 'cut'"),
+        ({"confidence": 2.0}, Demonstrations.from_arrays([[7, 1]]), "the confidence is 2.0"),
+        ({"steps": -1}, np.full(36, 1 / 36), "steps is -1"),
+        ({"reward": TabularReward(5)}, np.full(36, 1 / 36), "rewards of shape (5,), but the world has 36 states"),
+    ],
+)
+def test_bad_data_and_parameters_are_named(options, data, culprit, refused):
+    with refused(culprit):
+        RobustIRL(**{"steps": STEPS, **options}).fit(world(), data)
+
+
+def test_words_for_alpha_and_the_reward_are_checked(refused):
+    model = RobustIRL().set_params(alpha="automatic")
+    with refused("alpha is 'automatic', but a number with 0 < alpha <= 1 or 'auto' is needed."):
+        model.fit(world(), demos())
+    with refused("the reward is 'deep', but 'tabular' or a reward model is needed"):
+        RobustIRL().set_params(reward="deep").fit(world(), demos())
+
+
+def test_an_estimate_at_another_discount_is_refused(refused):
+    with refused("the occupancy was estimated at discount 0.9, but the world's is 0.99"):
+        RobustIRL().fit(world(), estimate_occupancy(demos(), num_states=36, discount=0.9))
+
+
+def test_a_fit_that_fails_leaves_the_earlier_one():
+    model = RobustIRL(0.9, steps=STEPS).fit(world(), demos())
+    before = model.fit_
+    with pytest.raises(ConvergenceError, match="above the tolerance"):
+        model.set_params(tolerance=1e-9).fit(world(), demos())
+    with pytest.raises(InvalidInputError):
+        model.fit(world(), np.ones(36))
+    assert model.fit_ is before
+
+
+def test_a_missed_tolerance_is_a_warning_where_nothing_is_thrown():
+    model = RobustIRL(0.9, steps=STEPS, tolerance=1e-9, throw=False).fit(world(), demos())
+    assert not model.converged_
+    assert "the tolerance 1e-09 was not reached." in model.warnings_
+    reached = RobustIRL(0.9, steps=STEPS, tolerance=1.0).fit(world(), demos())
+    assert reached.converged_
+    assert "within the tolerance 1" in reached.summary()
+
+
+def test_an_interrupt_keeps_the_finished_steps():
+    def interrupt(step):
+        if step.step == 3:
+            raise KeyboardInterrupt
+
+    model = RobustIRL(0.9, steps=STEPS)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(world(), demos(), callbacks=[interrupt])
+    assert model.fit_.verdict.status == Status.STOPPED
+    assert np.array_equal(model.fit_.history.dual, fitted().fit_.history.dual[:4])
+    assert "stopped after 3 steps, before its time" in model.summary()
+
+
+def test_the_summary_says_what_was_learnt_from_what():
+    text = fitted().summary()
+    for phrase in (
+        "Robust maximum causal entropy IRL\n",
+        "300 episodes, ",
+        "with actions",
+        "36 states and 4 actions, γ = 0.99",
+        "α = 0.9, as given",
+        "after all 30 steps",
+        f"{fitted().occupancy_gap_:.4g} in l1, down from",
+        "within the error of the demonstrations themselves (up to",
+    ):
+        assert phrase in text, phrase
+    assert "warning" not in text
+
+
+def test_a_gap_beyond_sampling_noise_is_called_that():
+    estimate = estimate_occupancy(demos(), num_states=36, discount=0.99)
+    sure = OccupancyEstimate(estimate.occupancy, None, None, None, 1e-6, 0.0, 10**9, 0.99, "hold", 0.95)
+    model = RobustIRL(0.9, steps=STEPS).fit(world(), sure)
+    assert "above the error of the demonstrations themselves (up to 1e-06 at 95 %): not noise alone" in model.summary()
+
+
+def test_doubts_about_the_data_are_spoken():
+    # Two short episodes that start where the world never does and end where it can be left.
+    walk = Demonstrations.from_arrays([[7, 8]] * 40, terminated=True)
+    model = RobustIRL(0.9, steps=STEPS, throw=False).fit(world(), walk)
+    said = " ".join(model.warnings_)
+    assert "40 of 40 episodes end for good in states that can be left" in said
+    assert "(the first in state 8)" in said
+    assert "start elsewhere than the learner's world does" in said
+    few = RobustIRL(0.9, steps=STEPS, throw=False).fit(world(), Demonstrations.from_arrays([[0]] * 2))
+    assert any(text.startswith("the demonstrations are few or short") for text in few.warnings_)
+    assert "warning" in few.summary()
+
+
+@pytest.mark.slow
+def test_a_single_state_world_is_learnt_without_complaint():
+    one = MDP([[[1.0]]], discount=0.5)
+    model = RobustIRL(1.0, steps=2).fit(one, Demonstrations.from_arrays([[0], [0, 0]], terminated=True))
+    assert model.predict([0]).tolist() == [0]
+    assert model.occupancy_gap_ == pytest.approx(0, abs=1e-12)

@@ -1,0 +1,111 @@
+"""Kernels with a rank-one part are the arrays they stand for, at a fraction of the memory."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustirl.mdp import MDP, DenseKernel, MixtureKernel, SuccessorKernel, dynamics_distance, uniform_policy
+from robustirl.mdp.mixture import LARGEST_DENSE
+from robustirl.planning import newton, state_occupancy
+from tests.strategies import undisturbed_randomness
+
+
+@st.composite
+def mixtures(draw, states=None):
+    """A mixture, and the array it stands for; some actions may not exist."""
+    size = draw(st.integers(2, 6)) if states is None else states
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    actions, successors = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    places = generator.integers(size, size=(size, actions, successors))
+    probabilities = generator.dirichlet(np.ones(successors), size=(size, actions))
+    if actions > 1:
+        probabilities[0, 1] = 0.0
+    weights = generator.uniform(size=size) * (generator.uniform(size=size) < 0.7)
+    distribution = generator.dirichlet(np.ones(size))
+    with undisturbed_randomness():
+        kernel = MixtureKernel(SuccessorKernel(places, probabilities), weights, distribution)
+    array = np.zeros((size, actions, size))
+    for s, a, k in np.ndindex(places.shape):
+        array[s, a, places[s, a, k]] += (1 - weights[s]) * probabilities[s, a, k]
+    array += (weights[:, None] * (probabilities.sum(-1) > 0))[..., None] * distribution
+    return kernel, array
+
+
+@given(mixtures())
+def test_it_does_what_its_array_does(pair):
+    kernel, array = pair
+    dense = DenseKernel(array)
+    generator = np.random.default_rng(0)
+    value = jnp.asarray(generator.normal(size=kernel.num_states))
+    measure = jnp.asarray(generator.uniform(size=array.shape[:2]))
+    exists = array.sum(-1) > 0
+    policy = exists / exists.sum(1, keepdims=True)
+    assert np.allclose(kernel.expect(value), dense.expect(value), atol=1e-14)
+    assert np.allclose(kernel.push(measure), dense.push(measure), atol=1e-14)
+    assert np.allclose(kernel.policy_matrix(jnp.asarray(policy)), dense.policy_matrix(jnp.asarray(policy)), atol=1e-14)
+    assert np.allclose(kernel.row_sums(), dense.row_sums(), atol=1e-14)
+    assert np.allclose(kernel.to_sparse().toarray(), array.reshape(-1, kernel.num_states), atol=1e-14)
+    radius = jnp.asarray(generator.uniform(size=array.shape[:2]))
+    assert np.allclose(
+        kernel.tilted(value, radius).probabilities, dense.tilted(value, radius).probabilities, atol=1e-14
+    )
+
+
+@given(mixtures(states=4), mixtures(states=4), st.booleans())
+def test_distances_are_those_of_the_arrays(one, two, same_noise):
+    (first, a), (second, b) = one, two
+    if a.shape != b.shape:
+        return
+    if same_noise:
+        second = MixtureKernel(second.base, second.weights, first.distribution)
+        exists = (b.sum(-1) > 0)[..., None]
+        b = np.asarray((1 - second.weights)[:, None, None] * second.base.to_array())
+        b = b + np.asarray(second.weights)[:, None, None] * exists * np.asarray(first.distribution)
+    expected = np.abs(a - b).sum(-1)
+    for other in (second, DenseKernel(b)):
+        assert np.allclose(first.row_distances(other), expected, atol=1e-13)
+    base = np.asarray(first.base.to_array())
+    assert np.allclose(first.row_distances(first.base), np.abs(a - base).sum(-1), atol=1e-13)
+    assert np.allclose(first.base.row_distances(first), np.abs(a - base).sum(-1), atol=1e-13)
+
+
+def test_samples_follow_the_array():
+    kernel = MixtureKernel(SuccessorKernel([[[1]], [[1]], [[1]]], np.ones((3, 1, 1))), [0.5, 0.0, 1.0], [0.2, 0.2, 0.6])
+    states = jnp.repeat(jnp.arange(3), 20_000)
+    drawn = np.asarray(kernel.sample(states, jnp.zeros_like(states), key=jax.random.key(0))).reshape(3, -1)
+    frequencies = np.stack([(drawn == s).mean(1) for s in range(3)], 1)
+    assert np.allclose(frequencies, [[0.1, 0.6, 0.3], [0.0, 1.0, 0.0], [0.2, 0.2, 0.6]], atol=0.02)
+
+
+def test_a_world_on_it_is_planned_and_compared_like_any_other():
+    base = SuccessorKernel([[[1], [0]], [[1], [0]]], np.ones((2, 2, 1)))
+    noisy = MDP(MixtureKernel(base, [0.2, 0.2], [0.5, 0.5]), discount=0.9)
+    array = MDP(np.asarray(noisy.kernel.to_sparse().toarray()).reshape(2, 2, 2), discount=0.9)
+    value = newton(noisy, [0.0, 1.0]).value
+    assert np.allclose(value, newton(array, [0.0, 1.0]).value, atol=1e-9)
+    policy = uniform_policy(noisy.mask)
+    assert np.allclose(state_occupancy(noisy, policy), state_occupancy(array, policy), atol=1e-12)
+    assert float(dynamics_distance(noisy, MDP(base, discount=0.9))) == pytest.approx(0.2)
+
+
+def test_bad_mixtures_are_named(refused):
+    base = SuccessorKernel([[[0]], [[1]]], np.ones((2, 1, 1)))
+    with refused("in state 1 is 1.5, above 1"):
+        MixtureKernel(base, [0.0, 1.5], [0.5, 0.5])
+    with refused("the distribution of a disturbance"):
+        MixtureKernel(base, [0.0, 0.5], [0.5, 0.1])
+    with refused("(3,)"):
+        MixtureKernel(base, [0.0, 0.5, 0.5], [0.5, 0.5])
+    with refused("a leaky kernel cannot be disturbed"):
+        MixtureKernel(SuccessorKernel([[[0]], [[1]]], [[[0.9]], [[1.0]]], leaky=True), [0.0, 0.5], [0.5, 0.5])
+
+
+def test_what_needs_an_array_refuses_a_world_too_large_for_one(refused):
+    size = int(np.sqrt(LARGEST_DENSE)) + 10
+    base = SuccessorKernel(np.arange(size)[:, None, None], np.ones((size, 1, 1)))
+    kernel = MixtureKernel(base, np.full(size, 0.1), np.full(size, 1 / size))
+    with refused("GiB; use a smaller world"):
+        kernel.to_sparse()

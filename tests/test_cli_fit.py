@@ -1,0 +1,152 @@
+"""`robustirl fit` and `robustirl demos`: from demonstrations in a file to a folder that tells what was learnt."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from robustirl.cli import main
+from robustirl.demonstrations import Demonstrations, load, save
+from robustirl.irl import RobustIRL
+
+FILES = {"model.npz", "policy.csv", "reward.csv", "summary.txt", "fit.png", "fit.svg"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def robustirl(line, capsys):
+    """The exit status, and what was printed to either stream as one line each."""
+    status = main(line.split())
+    printed = capsys.readouterr()
+    return status, " ".join(printed.out.split()), " ".join(printed.err.split())
+
+
+def test_from_an_expert_to_a_folder(here, capsys):
+    make = "demos make --env gridworld-4 --noise 0.1 --episodes 200 --horizon 100 --out walks.npz"
+    assert robustirl(make, capsys)[0] == 0
+    assert len(load("walks.npz")) == 200
+    status, out, err = robustirl("fit --env gridworld-4 --demos walks.npz --steps 30 --out found/it", capsys)
+    assert status == 0
+    assert {path.name for path in (here / "found" / "it").iterdir()} == FILES
+    assert [path.name for path in (here / "found").iterdir()] == ["it"]
+    assert "200 episodes" in out
+    assert "wrote found/it/model.npz" in out
+    assert "30/30" in err
+    model = RobustIRL.load("found/it/model.npz")
+    assert model.alpha_ == 0.9
+    assert " ".join(model.summary().split()) in " ".join((here / "found/it/summary.txt").read_text().split())
+    with (here / "found/it/policy.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    policy = np.array([[float(row[f"probability_{a}"]) for a in range(4)] for row in rows])
+    assert np.array_equal(policy, np.asarray(model.policy_))
+    assert [int(row["action"]) for row in rows] == model.predict(np.arange(36)).tolist()
+    with (here / "found/it/reward.csv").open() as file:
+        assert [float(row["reward"]) for row in csv.DictReader(file)] == np.asarray(model.reward_).tolist()
+    assert (here / "found/it/fit.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_gymnasium_ids_name_worlds_too(here, capsys):
+    pytest.importorskip("gymnasium")
+    make = "demos make --env FrozenLake-v1 --expert optimal --episodes 300 --horizon 100 --states-only --out walks.csv"
+    assert robustirl(make, capsys)[0] == 0
+    assert not load("walks.csv").has_actions
+    line = "fit --env FrozenLake-v1 --demos walks.csv --alpha auto --steps 5 --out found"
+    status, out, _ = robustirl(line, capsys)
+    assert status == 0
+    assert "16 states and 4 actions" in out
+    assert {path.name for path in (here / "found").iterdir()} == FILES
+
+
+@pytest.fixture
+def walks(here):
+    save(Demonstrations.from_arrays([[1, 0], [6, 0]], [[3], [0]], terminated=True), here / "walks.npz")
+    (here / "taken").mkdir()
+    (here / "taken" / "mine").write_text("mine")
+    return here
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("fit-grid --out taken", "taken is not empty; choose a new or an empty folder"),
+        (
+            "fit-grid --out walks.npz",
+            "walks.npz is a file, but --out must name a folder",
+        ),
+        (
+            "fit --env gridworld-9 --demos walks.npz --out new",
+            "there is no environment 'gridworld-9' here (gridworld-1,",
+        ),
+        ("fit --env three-state --demos walks.npz --out new", "episode 1 is in state 6 at step 0, but there are 3"),
+        ("fit --env gridworld-4 --demos gone.npz --out new", "gone.npz cannot be read"),
+        ("fit-grid --alpha 2 --out new", "alpha is 2.0, but a number with 0 < alpha"),
+        ("fit-grid --noise 2 --out new", "the noise is 2.0, but a probability"),
+        ("fit-grid --steps -1 --out new", "--steps is -1, but a whole number"),
+        (
+            "fit-grid --reward linear --out new",
+            "gridworld-4 has no features for a linear",
+        ),
+        ("fit-grid --noise-model fog --out new", "gridworld-4 has no noise model 'fog'"),
+        ("demos make --env gridworld-4 --out walks.npz", "walks.npz exists already; choose another name"),
+        ("demos make --env gridworld-4 --out walks.txt", "walks.txt has the suffix '.txt'"),
+        ("demos make --env gridworld-4 --episodes 0 --out new.npz", "the number of episodes is 0"),
+        ("demos convert walks.npz walks.npz", "walks.npz exists already"),
+        ("demos convert gone.npz new.csv", "gone.npz cannot be read"),
+        ("demos inspect walks.npz --env three-state", "episode 1 is in state 6 at step 0, but there are 3 states"),
+    ],
+)
+def test_bad_requests_get_one_sentence_and_leave_nothing(line, sentence, walks, capsys):
+    before = sorted(path.name for path in walks.iterdir())
+    line = line.replace("fit-grid", "fit --env gridworld-4 --demos walks.npz")
+    status, _, err = robustirl(line, capsys)
+    assert status == 2
+    assert sentence in err
+    assert err.count("robustirl: ") == 1
+    assert sorted(path.name for path in walks.iterdir()) == before
+    assert (walks / "taken" / "mine").read_text() == "mine"
+
+
+def test_files_are_inspected_and_converted(walks, capsys):
+    status, out, _ = robustirl("demos inspect walks.npz --env gridworld-4", capsys)
+    assert status == 0
+    assert "2 episodes of 2 to 2 states" in out
+    assert "its states and actions go with this world of 36 states" in out
+    for source, target in (("walks.npz", "walks.csv"), ("walks.csv", "walks.jsonl")):
+        assert robustirl(f"demos convert {source} {target}", capsys)[0] == 0
+    assert load("walks.jsonl") == load("walks.npz")
+
+
+def test_an_empty_folder_may_be_written_to(walks, capsys):
+    (walks / "empty").mkdir()
+    line = "fit --env gridworld-4 --demos walks.npz --steps 30 --out empty"
+    assert robustirl(line, capsys)[0] == 0
+    assert {path.name for path in (walks / "empty").iterdir()} == FILES
+
+
+def test_leaky_worlds_are_sampled_where_returns_are_measured(here, capsys):
+    line = "demos make --env gridworld-4 --noise 0.2 --noise-model published --episodes 3 --horizon 5 --out w.npz"
+    assert robustirl(line, capsys)[0] == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing(walks):
+    command = [sys.executable, "-m", "robustirl", "fit", "--env", "gridworld-4", "--demos", "walks.npz"]
+    command += ["--steps", "10000000", "--out", "new"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        time.sleep(20)  # Compilation takes some seconds; the fit itself days.
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "robustirl: interrupted." in stderr
+    assert "Traceback" not in stderr
+    assert sorted(path.name for path in walks.iterdir()) == ["taken", "walks.npz"]
