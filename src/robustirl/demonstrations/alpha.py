@@ -9,8 +9,9 @@ some move of the learner makes likely the *intended* ones, and all others *astra
 over the moves the expert made, is mass that no policy of the learner puts there, and 1 - α̂ = δ̂ where δ̂ is beyond
 doubt positive, else 0. The ℓ1 distance of P̂(·|s) to the hull of the rows would do in its place, but a distance is
 never negative, so that sampling noise alone makes it positive, state by state; δ̂ is pooled over all moves, and it
-has a sign. The sign matters: an opponent adds disturbance. It can explain an expert whose world is noisier than the
-learner's, never one whose world is calmer, and there robustness only costs.
+has a sign. The sign matters: an opponent adds disturbance, so it can explain an expert whose world is noisier than the
+the learner's, never one whose world is calmer; there α̂ is 1. (Whether robustness pays there all the same hangs on the
+world: docs/demonstrations.md has examples of both.)
 
 For T = (1-ε) T_ref + ε · uniform over all states, δ is (ε_E - ε_L) times the share of states that are not intended
 outcomes: nearly d_dyn / 2, the paper's rule. Noise that stays inside the hull (another of the learner's own moves
@@ -30,6 +31,7 @@ from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.chain import TransitionCounts, transition_counts
 from robustirl.demonstrations.checks import absorbing_states
+from robustirl.demonstrations.lists import HALF, as_lists, astray_from_lists
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, DenseKernel, dynamics_distance
@@ -37,7 +39,6 @@ from robustirl.mdp import MDP, DenseKernel, dynamics_distance
 FEWEST_MOVES = 30  # Fewer say nothing, whatever they are.
 SMALLEST_ALPHA = 0.05  # An α of zero is no player at all.
 COARSE = 0.05  # An excess that could still be this large leaves α open.
-HALF = 0.5  # An outcome is intended if it is at least this likely, relative to the best outcome of the vaguest move.
 CHUNK = 2**24  # Entries of a dense kernel looked at a time.
 
 
@@ -183,6 +184,8 @@ def _astray(
     """Of every counted move: whether it went astray, the largest share that the learner's world explains, and whether
     the move has an outcome there that is likelier than not.
     """
+    if (lists := as_lists(mdp)) is not None:
+        return astray_from_lists(lists, counts)
     astray = np.zeros(len(counts.sources), dtype=bool)
     clear = np.ones(len(counts.sources), dtype=bool)
     expected = np.zeros(len(counts.sources))

@@ -70,7 +70,7 @@ def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
         require_of_world(demonstrations, world)
         matrix = world.kernel.to_sparse()
         possible |= _chances(world, matrix, sources, actions, targets) > 0
-        stays |= absorbing_states(world, matrix)[demonstrations.last_states]
+        stays |= absorbing_states(world)[demonstrations.last_states]
     everywhere = "the world given" if len(worlds) == 1 else f"each of the {len(worlds)} worlds given"
     if not possible.all():
         move = int(np.argmin(possible))
@@ -89,20 +89,14 @@ def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
         )
 
 
-def absorbing_states(mdp: MDP, matrix: "scipy.sparse.csr_array | None" = None) -> Bool[np.ndarray, " S"]:
+def absorbing_states(mdp: MDP) -> Bool[np.ndarray, " S"]:
     """The states that are never left again, whatever is done: T(s|s,a) = 1 for every available action.
-
-    `matrix` is `mdp.kernel.to_sparse()`, for callers that have it already.
 
     Example:
         >>> absorbing_states(MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)).tolist()
         [False, True]
     """
-    size = mdp.kernel.num_states
-    here = np.repeat(np.arange(size), mdp.kernel.num_actions)
-    matrix = mdp.kernel.to_sparse() if matrix is None else matrix
-    staying = _entries(matrix, np.arange(here.size), here).reshape(size, -1)
-    return np.all((staying >= 1 - STAYS) | ~np.asarray(mdp.mask), axis=-1)
+    return np.all((np.asarray(mdp.kernel.staying()) >= 1 - STAYS) | ~np.asarray(mdp.mask), axis=-1)
 
 
 def _chances(

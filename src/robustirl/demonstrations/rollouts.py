@@ -52,7 +52,7 @@ def sample_demonstrations(
     count, horizon = as_count("the number of episodes", episodes, 1), as_count("the horizon", horizon)
     acting = _Rows(scipy.sparse.csr_array(np.asarray(as_policy(policy, mdp), dtype=np.float64)))
     kernel = mdp.kernel.to_sparse()
-    moving, over = _Rows(kernel), absorbing_states(mdp, kernel)
+    moving, over = _Rows(kernel), absorbing_states(mdp)
     starting = _Rows(scipy.sparse.csr_array(np.asarray(mdp.initial, dtype=np.float64)[None]))
     random = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
 

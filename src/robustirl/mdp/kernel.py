@@ -59,6 +59,10 @@ class AbstractKernel(eqx.Module):
         """Σ_s' T(s'|s,a): one, or zero where there is no such action."""
 
     @abc.abstractmethod
+    def staying(self) -> Float[Array, "S A"]:
+        """T(s|s,a), the chance to stay."""
+
+    @abc.abstractmethod
     def row_distances(self, other: "AbstractKernel") -> Float[Array, "S A"]:
         """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
 
@@ -126,6 +130,9 @@ class DenseKernel(AbstractKernel):
 
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
+
+    def staying(self) -> Float[Array, "S A"]:
+        return jnp.diagonal(self.probabilities, axis1=0, axis2=2).T
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         require_same_size(self, other)

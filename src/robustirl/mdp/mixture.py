@@ -90,6 +90,10 @@ class MixtureKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.base.row_sums()
 
+    def staying(self) -> Float[Array, "S A"]:
+        thrown = (self.weights * self.distribution)[:, None] * self._exists()
+        return (1 - self.weights)[:, None] * self.base.staying() + thrown
+
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         """‖T - T'‖₁ for every pair: exact from the lists where both throw to the same places, else through arrays."""
         require_same_size(self, other)

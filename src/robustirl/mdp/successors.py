@@ -84,6 +84,10 @@ class SuccessorKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
 
+    def staying(self) -> Float[Array, "S A"]:
+        here = self.next_states == jnp.arange(self.num_states)[:, None, None]
+        return jnp.where(here, self.probabilities, 0).sum(-1)
+
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair; against a dense kernel it takes as much memory as that one does."""
         require_same_size(self, other)
