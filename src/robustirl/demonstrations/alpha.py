@@ -9,9 +9,9 @@ some move of the learner makes likely the *intended* ones, and all others *astra
 over the moves the expert made, is mass that no policy of the learner puts there, and 1 - α̂ = δ̂ where δ̂ is beyond
 doubt positive, else 0. The ℓ1 distance of P̂(·|s) to the hull of the rows would do in its place, but a distance is
 never negative, so that sampling noise alone makes it positive, state by state; δ̂ is pooled over all moves, and it
-has a sign. The sign matters: an opponent adds disturbance, so it can explain an expert whose world is noisier than the
-the learner's, never one whose world is calmer; there α̂ is 1. (Whether robustness pays there all the same hangs on the
-world: docs/demonstrations.md has examples of both.)
+has a sign. The sign matters: an opponent adds disturbance, so it can explain an expert whose world is noisier than
+the learner's, never one whose world is calmer; there α̂ is 1. (Whether robustness pays there all the same hangs on
+the world: docs/demonstrations.md has examples of both.)
 
 For T = (1-ε) T_ref + ε · uniform over all states, δ is (ε_E - ε_L) times the share of states that are not intended
 outcomes: nearly d_dyn / 2, the paper's rule. Noise that stays inside the hull (another of the learner's own moves

@@ -45,7 +45,8 @@ def results_parquet(records: Sequence[Record]) -> bytes:
     fields = {field.name: field.type for field in (*dataclasses.fields(RunSpec), *dataclasses.fields(Record))}
     fields |= dict.fromkeys(CONFIGURATION, str)
     origin = {_RENAMED.get(name, name): name for name in OUTCOMES}
-    columns = {name: [entry[name] for entry in map(row, records)] for name in COLUMNS}
+    rows = [row(record) for record in records]
+    columns = {name: [entry[name] for entry in rows] for name in COLUMNS}
     schema = pyarrow.schema(
         [
             (name, next(kind for python, kind in kinds.items() if _has(fields[origin.get(name, name)], python)))

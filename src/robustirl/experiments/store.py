@@ -11,6 +11,7 @@ batch that differs in any of them is refused rather than mixed in.
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -31,13 +32,18 @@ SCHEMA = 1
 
 def configuration() -> dict[str, str]:
     """What decides the digits of a run besides its spec."""
-    packages = ("jax", "jaxlib", "numpy", "scipy", "optax", "equinox")
     return {
         "robustirl": robustirl.__version__,
-        **{name: importlib.metadata.version(name) for name in packages},
+        **_versions(),
         "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
         "device": jax.default_backend(),
     }
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    packages = ("jax", "jaxlib", "numpy", "scipy", "optax", "equinox")
+    return {name: importlib.metadata.version(name) for name in packages}
 
 
 class Store:
