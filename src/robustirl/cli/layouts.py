@@ -60,8 +60,8 @@ def run_layouts(command: Layouts) -> int:
     for path in [*write_layout_tables(records, command.out), *draw_layouts(records, command.noise_model, command.out)]:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
     console.print(
-        f"{len(settled)} of {command.layouts} layouts are settled: their optimal policy reaches the goal"
-        " from every cell.",
+        f"{len(settled)} of {command.layouts} layouts are settled: their optimal policy ends in cells"
+        " that pay nothing.",
         highlight=False,
     )
     for measure in MEASURES:

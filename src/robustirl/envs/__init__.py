@@ -1,6 +1,7 @@
 """The paper's worlds as data, and a registry of them."""
 
 from robustirl.envs.environment import Environment as Environment
+from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
 from robustirl.envs.gridworld import GridWorld as GridWorld
 from robustirl.envs.object_world import ObjectWorld as ObjectWorld
 from robustirl.envs.object_world import object_world as object_world

@@ -1,0 +1,18 @@
+"""Worlds known through samples: rollouts, policies, and the policy gradient of one or two players."""
+
+from robustirl.control.config import EXPERT as EXPERT
+from robustirl.control.config import PAPER as PAPER
+from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfig
+from robustirl.control.evaluation import Evaluation as Evaluation
+from robustirl.control.evaluation import evaluate as evaluate
+from robustirl.control.interface import RewardedWorld as RewardedWorld
+from robustirl.control.interface import World as World
+from robustirl.control.policies import GaussianPolicy as GaussianPolicy
+from robustirl.control.policies import linear_policy as linear_policy
+from robustirl.control.policies import network_policy as network_policy
+from robustirl.control.policy_gradient import Players as Players
+from robustirl.control.rollouts import Episodes as Episodes
+from robustirl.control.rollouts import collect as collect
+from robustirl.control.training import Training as Training
+from robustirl.control.training import solve_game as solve_game
+from robustirl.control.training import train_expert as train_expert

@@ -1,0 +1,61 @@
+"""What a sampled world must offer: nothing but ways to start, to move, to see and to end.
+
+Any object with these members will do, such as `robustirl.envs.GaussianGrid`; there is nothing to inherit from. The
+members are pure functions of one state, and must be traceable by JAX: rollouts map them over thousands of episodes.
+No reward is among them, because the learner in inverse reinforcement learning is not given one.
+"""
+
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+
+@runtime_checkable
+class World(Protocol):
+    """A world known through samples alone.
+
+    Attributes:
+        discount: γ.
+        action_size: Numbers in an action.
+        bounds: The lowest and the highest action.
+        draw_size: How many uniform numbers decide a step.
+    """
+
+    @property
+    def discount(self) -> Float[Array, ""]: ...
+
+    @property
+    def action_size(self) -> int: ...
+
+    @property
+    def bounds(self) -> tuple[Float[Array, " a"], Float[Array, " a"]]: ...
+
+    @property
+    def draw_size(self) -> int: ...
+
+    def initial(self, *, key: PRNGKeyArray) -> Float[Array, " n"]:
+        """A first state."""
+        ...
+
+    def step(
+        self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
+    ) -> Float[Array, " n"]:
+        """The next state, decided by uniform draws in [0, 1). Actions out of bounds are clipped, as the world says."""
+        ...
+
+    def terminal(self, state: Float[Array, " n"]) -> Bool[Array, ""]:
+        """Whether an episode ends in this state."""
+        ...
+
+    def features(self, state: Float[Array, " n"]) -> Float[Array, " d"]:
+        """φ(s): what rewards and policies see."""
+        ...
+
+
+@runtime_checkable
+class RewardedWorld(World, Protocol):
+    """A world whose true reward is known, for training experts and for measuring returns."""
+
+    def reward(self, state: Float[Array, " n"]) -> Float[Array, ""]:
+        """R(s)."""
+        ...

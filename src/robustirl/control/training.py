@@ -1,0 +1,203 @@
+"""Solving a game, or training one player, by policy gradient: the loop around `policy_gradient`, with a verdict."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from robustirl.control.config import EXPERT, PolicyGradientConfig
+from robustirl.control.evaluation import evaluate, require_reward
+from robustirl.control.interface import RewardedWorld, World
+from robustirl.control.policies import GaussianPolicy, linear_policy
+from robustirl.control.policy_gradient import Ascent, Players, ascend, begin
+from robustirl.control.rollouts import Episodes, collect
+from robustirl.errors import ConvergenceError
+from robustirl.mdp.checks import as_count
+
+
+class TrainingHistory(eqx.Module):
+    """One entry a policy step (the last axis), of the episodes sampled for it.
+
+    Attributes:
+        mean_return: The mean undiscounted return.
+        finished: The share of episodes that ended before the horizon.
+        sound: Whether all numbers were finite; a step with others is not taken.
+    """
+
+    mean_return: Float[Array, "*batch"]
+    finished: Float[Array, "*batch"]
+    sound: Bool[Array, "*batch"]
+
+
+class Training(eqx.Module):
+    """The outcome of `train` or `solve_game`: the last sound policies, how it went, and whether all of it was sound.
+
+    Attributes:
+        player: π_pl.
+        opponent: π_op; at α = 1 it is what it was at the start.
+        history: How training went.
+    """
+
+    player: GaussianPolicy
+    opponent: GaussianPolicy
+    history: TrainingHistory
+
+    @property
+    def sound(self) -> Bool[Array, "*batch"]:
+        """Whether every step had finite numbers. Policy gradients have no other certificate; returns are measured."""
+        return self.history.sound.all(-1)
+
+
+def game_steps(
+    world: World,
+    state: Ascent,
+    alpha: Float[Array, ""],
+    score: Callable[[Episodes], Float[Array, "T N"]],
+    config: PolicyGradientConfig,
+    *,
+    steps: int,
+    total: int,
+    first: Episodes | None = None,
+    key: PRNGKeyArray,
+) -> tuple[Ascent, TrainingHistory]:
+    """`steps` updates of both sides, for use inside compiled code (Algorithm 4).
+
+    Args:
+        world: The learner's world.
+        state: Policies and optimiser memory to go on from.
+        alpha: α.
+        score: The rewards of sampled episodes, such as `lambda e: e.linear_rewards(theta)`.
+        config: How the gradient is estimated; its own `steps` is not read.
+        steps: N^π.
+        total: All steps that will ever be taken, over which the learning rate falls.
+        first: Episodes of these very policies for the first update, where there are some already.
+        key: Decides all draws.
+    """
+
+    def update(state: Ascent, episodes: Episodes) -> tuple[Ascent, TrainingHistory]:
+        rewards = score(episodes)
+        after, sound = ascend(state, episodes, rewards, world.discount, world.bounds, config, total)
+        return after, TrainingHistory(rewards.sum(0).mean(), episodes.terminated.mean(dtype=float), sound)
+
+    def step(state: Ascent, key: PRNGKeyArray) -> tuple[Ascent, TrainingHistory]:
+        players = state.players
+        return update(
+            state,
+            collect(
+                world,
+                players.player,
+                players.opponent,
+                alpha,
+                episodes=config.episodes,
+                horizon=config.horizon,
+                key=key,
+            ),
+        )
+
+    if first is None or steps == 0:
+        return jax.lax.scan(step, state, jax.random.split(key, steps))
+    state, begun = update(state, first)
+    if steps == 1:
+        return state, jax.tree.map(lambda leaf: leaf[None], begun)
+    state, rest = jax.lax.scan(step, state, jax.random.split(key, steps - 1))
+    return state, jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), begun, rest)
+
+
+def solve_game(
+    world: RewardedWorld,
+    alpha: float | Float[Array, ""] = 1.0,
+    *,
+    start: Players | None = None,
+    config: PolicyGradientConfig = PolicyGradientConfig(),
+    key: PRNGKeyArray,
+    throw: bool = True,
+) -> Training:
+    """Policies for the game of a world with its true reward: max over the player, min over the opponent.
+
+    Args:
+        world: The world, with a reward.
+        alpha: α; at one there is no opponent.
+        start: Policies to start from; linear ones of zero mean by default.
+        config: How to train.
+        key: Decides all draws.
+        throw: Raise `ConvergenceError` if rewards or gradients were not finite; otherwise the verdict says so.
+
+    Example:
+        >>> from robustirl.envs import GaussianGrid
+        >>> result = solve_game(GaussianGrid(), config=PolicyGradientConfig(steps=2, episodes=8), key=jax.random.key(0))
+        >>> result.sound.item(), result.history.mean_return.shape
+        (True, (2,))
+    """
+    require_reward(world)
+    start = initial_players(world) if start is None else start
+    out = _solve(world, jnp.asarray(alpha, dtype=float), start, config, key)
+    if throw:
+        require_sound(out)
+    return out
+
+
+def train_expert(
+    world: RewardedWorld,
+    *,
+    config: PolicyGradientConfig = EXPERT,
+    start: GaussianPolicy | None = None,
+    attempts: int = 3,
+    key: PRNGKeyArray,
+    throw: bool = True,
+) -> Training:
+    """An expert for a world: the single-player case α = 1 of `solve_game`, the best of several attempts.
+
+    A policy gradient may settle where waiting looks better than crossing (in GaussianGrid with much noise, one attempt
+    in five does). Attempts differ in their draws alone, and are compared by their measured mean return.
+
+    Example:
+        >>> from robustirl.control import evaluate
+        >>> from robustirl.envs import GaussianGrid
+        >>> world, quick = GaussianGrid(), PolicyGradientConfig(steps=60, horizon=100)
+        >>> expert = train_expert(world, config=quick, attempts=1, key=jax.random.key(0))
+        >>> evaluate(world, expert.player, key=jax.random.key(1)).goal_share.item()
+        1.0
+    """
+    require_reward(world)
+    attempts = as_count("attempts", attempts, 1)
+    first = initial_players(world) if start is None else Players(start, start)
+    train_key, check_key = jax.random.split(key)
+    keys = jax.random.split(train_key, attempts)
+    runs = [_solve(world, jnp.asarray(1.0, dtype=float), first, config, k) for k in keys]
+    # The same episodes' draws for all; a return that is no number loses against any other.
+    returns = [float(evaluate(world, run.player, key=check_key).mean_return) for run in runs]
+    best = max(
+        range(attempts), key=lambda i: (bool(runs[i].sound), returns[i] if returns[i] == returns[i] else -jnp.inf)
+    )
+    if throw:
+        require_sound(runs[best])
+    return runs[best]
+
+
+def initial_players(world: World, deviation: float = 0.5) -> Players:
+    """Two linear policies of zero mean, sized for the world."""
+    size = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[0]
+    return Players(*(linear_policy(size, world.action_size, deviation=deviation) for _ in range(2)))
+
+
+def require_sound(result: Training) -> None:
+    """Raise if a step had numbers that were not finite."""
+    if not bool(result.sound):
+        step = int(jnp.argmin(result.history.sound))
+        raise ConvergenceError(
+            f"rewards or gradients were not finite at policy step {step}, so training stood still from there;"
+            " check the reward for NaN or lower the learning rate; throw=False keeps the last sound policies."
+        )
+
+
+@eqx.filter_jit
+def _solve(
+    world: RewardedWorld, alpha: Float[Array, ""], start: Players, config: PolicyGradientConfig, key: PRNGKeyArray
+) -> Training:
+    steps = config.steps
+    state, history = game_steps(
+        world, begin(start, config), alpha, lambda e: e.rewards(world.reward), config, steps=steps, total=steps, key=key
+    )
+    return Training(state.players.player, state.players.opponent, history)

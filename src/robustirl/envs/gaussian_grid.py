@@ -1,0 +1,145 @@
+r"""GaussianGrid: the paper's continuous world, as pure functions (Section 6 and its appendix).
+
+A point s = (x, y) moves in [-1, 1]² from (-1, 1) to the corner x >= 0.95, y <= -0.95, where an episode ends. The
+straight way leads through a pit at the origin:
+
+    R(s) = -(x-1)² - (y+1)² - 80 exp(-8 ‖s‖²) + 10 · 1{goal}.
+
+An action a in [-0.5, 0.5]² moves the point by a/10. With probability ε it is not heard, and the point moves by 1/10
+towards the origin instead. The text prints [0, 1]² and the start (0, 1); with these the goal could not be reached.
+
+A step is a function of the state, the action and three uniform draws, nothing else. Whoever holds the same draws
+gets the same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium_continuous`) can be compared.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp.checks import concrete
+from robustirl.precision import as_float
+from robustirl.types import ArrayLike
+
+TOWARDS_ORIGIN = "towards-origin"
+UNIFORM_ACTION = "uniform-action"
+NOISE_MODELS = (TOWARDS_ORIGIN, UNIFORM_ACTION)
+
+PUBLISHED_SCALES = (1.0, 1.0, 1.0, 1.0, 8.0, 10.0, 1.0)
+"""Scales of the features with which the published policies were trained: 8 for the pit, 10 for the goal."""
+
+TRUE_WEIGHTS = (-1.0, -1.0, 2.0, -2.0, -80.0, 10.0, -2.0)
+START = (-1.0, 1.0)
+GOAL = 0.95
+LARGEST_ACTION = 0.5
+DEFAULT_DISCOUNT = 0.99
+
+
+class GaussianGrid(eqx.Module):
+    """The continuous world at one level of noise. Worlds of different noise stack into batches.
+
+    Args:
+        noise: ε, the probability that an action is not heard.
+        noise_model: What happens then: `towards-origin`, as in the paper, or `uniform-action`, the effect of an
+            action drawn uniformly.
+        scales: `[7]`, factors on the features φ(s) = (x², y², x, y, exp(-8‖s‖²), 1{goal}, 1). As printed by default;
+            `PUBLISHED_SCALES` are those of the published policies.
+        discount: γ, on which the paper is silent.
+
+    Example:
+        >>> world = GaussianGrid(noise=0.1)
+        >>> here = world.step(jnp.array([-1.0, 1.0]), jnp.array([0.5, -2.0]), jnp.array([0.7, 0.0, 0.0]))
+        >>> here.tolist(), world.terminal(here).item()
+        ([-0.95, 0.95], False)
+        >>> pushed = world.step(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.0]), jnp.array([0.05, 0.0, 0.0]))
+        >>> pushed.tolist(), round(world.reward(pushed).item(), 2)
+        ([0.0, 0.4], -25.2)
+    """
+
+    noise: Float[Array, ""]
+    scales: Float[Array, " d"]
+    discount: Float[Array, ""]
+    noise_model: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        noise: float | Float[Array, ""] = 0.0,
+        *,
+        noise_model: str = TOWARDS_ORIGIN,
+        scales: ArrayLike = (1.0,) * 7,
+        discount: float | Float[Array, ""] = DEFAULT_DISCOUNT,
+    ):
+        if noise_model not in NOISE_MODELS:
+            raise InvalidInputError(
+                f"GaussianGrid has no noise model {noise_model!r}; choose one of {', '.join(NOISE_MODELS)}."
+            )
+        if concrete(noise, scales, discount):
+            _check(noise, scales, discount)
+        self.noise, self.scales, self.discount = as_float(noise), as_float(scales), as_float(discount)
+        self.noise_model = noise_model
+
+    @property
+    def action_size(self) -> int:
+        """Numbers in an action."""
+        return 2
+
+    @property
+    def draw_size(self) -> int:
+        """Uniform numbers that decide a step: whether the action is heard, and two for what happens if not."""
+        return 3
+
+    @property
+    def bounds(self) -> tuple[Float[Array, "2"], Float[Array, "2"]]:
+        """The lowest and highest action; what lies outside is clipped."""
+        high = jnp.full(2, LARGEST_ACTION, dtype=float)
+        return -high, high
+
+    @property
+    def true_weights(self) -> Float[Array, " d"]:
+        """The θ with R(s) = ⟨θ, φ(s)⟩, known to the expert alone."""
+        return jnp.asarray(TRUE_WEIGHTS, dtype=float) / self.scales
+
+    def initial(self, *, key: PRNGKeyArray) -> Float[Array, "2"]:
+        """The start, always the upper left corner."""
+        del key
+        return jnp.asarray(START, dtype=float)
+
+    def step(self, state: Float[Array, "2"], action: Float[Array, "2"], draws: Float[Array, "3"]) -> Float[Array, "2"]:
+        """The next state, given three uniform draws."""
+        heard = jnp.clip(action, *self.bounds) / 10
+        if self.noise_model == TOWARDS_ORIGIN:
+            squared = state @ state
+            # At the origin there is no direction, so the point stays; the inner `where` keeps gradients finite.
+            strayed = -state / (10 * jnp.sqrt(jnp.where(squared > 0, squared, 1)))
+        else:
+            strayed = LARGEST_ACTION * (2 * draws[1:] - 1) / 10
+        return jnp.clip(state + jnp.where(draws[0] < self.noise, strayed, heard), -1, 1)
+
+    def terminal(self, state: Float[Array, "2"]) -> Bool[Array, ""]:
+        """Whether the state lies in the goal region."""
+        # The slack forgives the rounding of twenty moves of 0.05.
+        return (state[0] >= GOAL - 1e-6) & (state[1] <= -GOAL + 1e-6)
+
+    def features(self, state: Float[Array, "2"]) -> Float[Array, " d"]:
+        """φ(s), scaled."""
+        x, y = state
+        pit = jnp.exp(-8 * (state @ state))
+        goal = self.terminal(state).astype(state.dtype)
+        return self.scales * jnp.stack([x * x, y * y, x, y, pit, goal, jnp.ones_like(x)])
+
+    def reward(self, state: Float[Array, "2"]) -> Float[Array, ""]:
+        """The true reward R(s). It does not depend on the scales of the features."""
+        return self.true_weights @ self.features(state)
+
+
+def _check(noise: object, scales: object, discount: object) -> None:
+    if isinstance(noise, bool | str) or np.ndim(noise) != 0 or not 0 <= float(noise) <= 1:  # pyright: ignore
+        raise InvalidInputError(f"the noise is {noise!r}, but a probability between 0 and 1 is needed.")
+    if isinstance(discount, bool | str) or np.ndim(discount) != 0 or not 0 <= float(discount) <= 1:  # pyright: ignore
+        raise InvalidInputError(f"the discount is {discount!r}, but a number between 0 and 1 is needed.")
+    array = np.asarray(scales)
+    if array.shape != (7,) or array.dtype.kind not in "fiu" or not (np.isfinite(array) & (array > 0)).all():
+        raise InvalidInputError(
+            f"the feature scales are {scales!r}, but seven finite numbers above 0 are needed, one a feature."
+        )

@@ -1,0 +1,159 @@
+"""Rollouts: masks, the two-player step, reproducibility, and the same collector over Gymnasium."""
+
+import equinox as eqx
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl.control import collect, linear_policy
+from robustirl.control.vector import collect_vector
+from robustirl.envs.gaussian_grid import GaussianGrid
+from robustirl.envs.gymnasium_continuous import register_gaussian_grid
+from tests.control.worlds import Line, fast_key
+
+WORLD = Line([0.0, -1.0, -1.0, -1.0, 0.0], slip=0.0)
+
+
+def leaning(size, actions, mean, deviation=0.3):
+    """A policy with the same mean action everywhere where features are one-hot or hold a constant last."""
+    weights = jnp.broadcast_to(jnp.asarray(mean, dtype=float), (size, actions))
+    return eqx.tree_at(lambda p: p.weights, linear_policy(size, actions, deviation=deviation), (weights,))
+
+
+def test_an_episode_ends_where_it_ends_and_stays_there():
+    batch = collect(WORLD, leaning(5, 1, 1.0), episodes=3, horizon=60, mean_action=True, key=fast_key(0))
+    np.testing.assert_array_equal(batch.lengths, [2, 2, 2])
+    np.testing.assert_array_equal(batch.states[:, 0, 0], [2, 3] + [4] * 59)
+    assert batch.terminated.all()
+    np.testing.assert_array_equal(batch.visited.sum(0), [3, 3, 3])
+    np.testing.assert_array_equal(batch.rewards(WORLD.reward).sum(0), [-1, -1, -1])
+
+
+def test_states_follow_from_the_executed_actions():
+    player, opponent = leaning(5, 1, 0.2), leaning(5, 1, -0.2)
+    batch = collect(WORLD, player, opponent, 0.5, episodes=500, horizon=40, key=fast_key(0))
+    moves = np.where(np.asarray(batch.executed)[..., 0] > 0, 1.0, -1.0)
+    expected = np.where(batch.active, np.asarray(batch.states)[:-1, :, 0] + moves, np.asarray(batch.states)[:-1, :, 0])
+    np.testing.assert_array_equal(batch.states[1:, :, 0], expected)
+    np.testing.assert_array_equal(np.asarray(batch.features).argmax(-1), np.asarray(batch.states)[..., 0])
+
+
+def test_the_players_action_is_executed_with_probability_alpha():
+    batch = collect(
+        Line([0.0] * 5, endless=True),
+        leaning(5, 1, 0.0),
+        leaning(5, 1, 0.0),
+        0.8,
+        episodes=500,
+        horizon=40,
+        key=fast_key(0),
+    )
+    share, count = float(batch.by_player.mean()), 500 * 40
+    assert abs(share - 0.8) < 4 * np.sqrt(0.8 * 0.2 / count)
+
+
+def test_at_alpha_one_the_opponent_is_never_heard_and_at_zero_the_player_is_not():
+    world, player = GaussianGrid(0.1), leaning(7, 2, 0.1)
+    runs = [
+        collect(world, player, leaning(7, 2, mean), 1.0, episodes=20, horizon=30, key=fast_key(0))
+        for mean in (-5.0, 5.0)
+    ]
+    alone = collect(world, player, episodes=20, horizon=30, key=fast_key(0))
+    for name in ("states", "player_actions"):
+        assert np.asarray(getattr(runs[0], name)).tobytes() == np.asarray(getattr(runs[1], name)).tobytes()
+        # Another program for the lone player, so equal up to rounding.
+        np.testing.assert_allclose(getattr(runs[0], name), getattr(alone, name), atol=1e-12)
+    assert not collect(world, player, player, 0.0, episodes=20, horizon=30, key=fast_key(0)).by_player.any()
+
+
+def test_a_world_that_never_ends_is_cut_off_at_the_horizon():
+    batch = collect(
+        Line([0.0] * 5, endless=True), leaning(5, 1, 1.0), leaning(5, 1, 1.0), episodes=500, horizon=40, key=fast_key(0)
+    )
+    np.testing.assert_array_equal(batch.lengths, [40] * 500)
+    assert not batch.terminated.any()
+    assert batch.states.shape == (41, 500, 1)
+
+
+@pytest.mark.parametrize("horizon", [1, 26])
+def test_the_horizon_does_not_change_the_shape_of_stretches(horizon):
+    batch = collect(GaussianGrid(), leaning(7, 2, 0.1), episodes=3, horizon=horizon, key=fast_key(0))
+    assert batch.active.shape == (horizon, 3)
+    assert batch.active.all()
+
+
+def test_rollouts_batch_over_worlds_and_agree_with_single_ones():
+    worlds = [GaussianGrid(noise) for noise in (0.0, 0.3)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds)
+    policy = leaning(7, 2, 0.1)
+
+    def states(world):
+        return collect(world, policy, episodes=20, horizon=30, key=fast_key(0)).states
+
+    np.testing.assert_allclose(jax.vmap(states)(stacked), jnp.stack([states(w) for w in worlds]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "culprits"),
+    [({"episodes": 0}, ("episodes", "0")), ({"horizon": 0}, ("horizon", "0")), ({"alpha": 1.2}, ("alpha", "1.2"))],
+)
+def test_bad_requests_are_refused(change, culprits, refused):
+    with refused(*culprits):
+        collect(WORLD, leaning(5, 1, 0.0), key=fast_key(0), **change)
+
+
+@pytest.fixture(params=["NextStep", "SameStep", "Disabled"])
+def vector(request):
+    environments = gymnasium.make_vec(
+        register_gaussian_grid(),
+        num_envs=4,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(request.param)},
+        noise=0.0,
+    )
+    yield environments
+    environments.close()
+
+
+def steered(world):
+    """Down, then right, by features: a mean action that reaches the goal without noise."""
+    weights = jnp.zeros((7, 2)).at[6].set(jnp.array([0.2, -5.0])).at[3, 0].set(-0.5)
+    return eqx.tree_at(lambda p: p.weights, linear_policy(7, 2), (weights / world.scales[:, None],))
+
+
+def test_the_vector_collector_gives_the_episodes_of_the_jax_world(vector):
+    world = GaussianGrid(0.0)
+    policy = steered(world)
+    ours = collect(world, policy, episodes=4, horizon=90, mean_action=True, key=fast_key(0))
+    theirs = collect_vector(
+        vector, policy, features=world.features, horizon=90, mean_action=True, seed=0, key=fast_key(0)
+    )
+    assert ours.terminated.all()
+    for name in ("states", "features", "active", "terminated", "by_player"):
+        np.testing.assert_allclose(getattr(theirs, name), getattr(ours, name), atol=1e-12, err_msg=name)
+    assert theirs.observed_rewards is not None
+    np.testing.assert_allclose(theirs.observed_rewards, ours.rewards(world.reward), atol=1e-12)
+    np.testing.assert_allclose(
+        np.where(theirs.active[..., None], theirs.player_actions, 0),
+        np.where(ours.active[..., None], ours.player_actions, 0),
+        atol=1e-12,
+    )
+
+
+def test_the_vector_collector_goes_on_where_episodes_end_at_different_times(vector):
+    policy = leaning(2, 2, [0.4, -0.4], deviation=1.0)
+    batch = collect_vector(vector, policy, policy, 0.7, horizon=400, seed=0, key=fast_key(0))
+    np.testing.assert_array_equal(np.diff(batch.active.astype(int), axis=0) <= 0, True)
+    rows, columns = np.nonzero(~np.asarray(batch.active))
+    np.testing.assert_array_equal(np.asarray(batch.states)[rows + 1, columns], np.asarray(batch.states)[rows, columns])
+    assert 0.5 < float(batch.by_player.mean()) < 0.9
+
+
+def test_what_is_no_vector_environment_is_refused(refused):
+    with refused("GaussianGrid", "gymnasium.make_vec"):
+        collect_vector(GaussianGrid(), linear_policy(7, 2), key=fast_key(0))
+    pendulum = gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="sync")
+    with refused("action space", "Discrete", "Box"):
+        collect_vector(pendulum, linear_policy(4, 1), key=fast_key(0))
