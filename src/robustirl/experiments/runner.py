@@ -7,6 +7,7 @@ import concurrent.futures
 import concurrent.futures.process
 import contextlib
 import dataclasses
+import functools
 import itertools
 import multiprocessing
 import os
@@ -17,6 +18,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import jax
 
+from robustirl import envs
+from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import RobustIRLError
 from robustirl.experiments.laboratory import Laboratory
 from robustirl.experiments.specs import Finding, RunSpec
@@ -216,7 +219,16 @@ def _company(spec: RunSpec) -> Hashable:
 
 def _shape(spec: RunSpec) -> Hashable:
     """What a compiled program hangs on."""
-    return spec.environment, spec.noise_model, spec.steps, bool(spec.sampled)
+    return _kind(spec.environment), spec.noise_model == PUBLISHED, spec.steps, bool(spec.sampled)
+
+
+@functools.cache
+def _kind(name: str) -> Hashable:
+    """Grids of one size and one kind of reward share their programs; any other environment has its own."""
+    environment = envs.make(name)
+    if not isinstance(environment, envs.GridWorld):
+        return name
+    return environment.shape, environment.reward_model
 
 
 def _padded(batch: tuple[RunSpec, ...]) -> tuple[RunSpec, ...]:
