@@ -6,7 +6,7 @@ import pytest
 
 from robustirl import envs
 from robustirl.envs.noise import NOISE_MODELS, noisy_kernel, published_evaluation_kernel
-from robustirl.mdp import MixtureKernel, SuccessorKernel, dynamics_distance
+from robustirl.mdp import BandedKernel, MixtureKernel, dynamics_distance
 
 UP, RIGHT, DOWN, LEFT = range(4)
 
@@ -93,5 +93,5 @@ def test_lists_of_successors_are_the_same_kernel_as_the_array(name, model):
 def test_a_large_grid_never_becomes_an_array():
     env = envs.GridWorld("large", rewards=np.zeros((300, 300)))  # As an array it would take 241 GiB.
     assert isinstance(env.mdp(0.1).kernel, MixtureKernel)
-    assert isinstance(env.mdp(0.1, "uniform-action").kernel, SuccessorKernel)
-    assert isinstance(env.evaluation_mdp(0.1, "published").kernel, SuccessorKernel)
+    assert isinstance(env.mdp(0.1, "uniform-action").kernel, BandedKernel)
+    assert isinstance(env.evaluation_mdp(0.1, "published").kernel, BandedKernel)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robustirl.envs.tabular import DENSE_STATES, Outcomes, TabularEnvironment, blend
-from robustirl.mdp import DenseKernel, SuccessorKernel
+from robustirl.mdp import BandedKernel, DenseKernel
 
 # From 0 action 0 leads to 1 or 2, listed in three pieces, and action 1 to 2; 1 has one action, back to 0; 2 keeps.
 OUTCOMES = Outcomes(
@@ -65,7 +65,7 @@ def ring(size):
 def test_large_tables_stay_lists():
     assert isinstance(ring(DENSE_STATES).mdp(0.1, "uniform-action").kernel, DenseKernel)
     large = ring(DENSE_STATES + 1).mdp(0.25, "uniform-action").kernel
-    assert isinstance(large, SuccessorKernel)
+    assert isinstance(large, BandedKernel)
     np.testing.assert_allclose(large.to_sparse().toarray()[0, [1, DENSE_STATES]], [0.875, 0.125])
 
 

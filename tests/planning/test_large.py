@@ -8,6 +8,7 @@ import scipy.sparse.linalg
 
 from robustirl import envs, irl
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, mixture
+from robustirl.mdp.chains import DenseChain
 from robustirl.planning import (
     expert_policy,
     newton,
@@ -16,7 +17,8 @@ from robustirl.planning import (
     total_return,
     value_iteration,
 )
-from robustirl.planning.linear import KrylovInverse, PolicyInverse, invert_policy, writes_matrices
+from robustirl.planning.krylov import bicgstab, solve_chain
+from robustirl.planning.linear import PolicyInverse, invert_policy, writes_matrices
 
 SIDE = 33  # 1089 states: just too many for a matrix.
 
@@ -47,7 +49,7 @@ def direct(world, policy, right, transposed=False):
 def test_no_matrix_is_written(world):
     assert not isinstance(world.kernel, DenseKernel)
     assert not writes_matrices(world)
-    assert isinstance(invert_policy(world, jnp.full((world.num_states, 4), 0.25)), KrylovInverse)
+    assert invert_policy(world, jnp.full((world.num_states, 4), 0.25)) is None
 
 
 def test_small_lists_still_use_one():
@@ -92,8 +94,21 @@ def test_a_fit_lowers_the_gap(env, world):
 
 
 def test_a_solve_that_fails_is_never_silent():
-    # Not a world at all: the operator is singular, so that no solver can succeed.
-    from robustirl.planning.linear import _krylov
+    # Not a chain at all: it does not contract, and the system has no solution.
+    singular = DenseChain(jnp.eye(5) / 0.9)
+    *_, solved = jax.jit(lambda b: solve_chain(singular, jnp.asarray(0.9), b, b))(jnp.ones(5))
+    assert not bool(solved)
 
-    found = jax.jit(lambda b: _krylov(lambda x: jnp.zeros_like(x), b, 1e-14))(jnp.ones(5))
-    assert np.isnan(found).all()
+
+def test_where_the_krylov_method_breaks_down_sweeps_finish():
+    # Around a ring in one direction, the present residual is orthogonal to the first at once.
+    ring = DenseChain(jnp.roll(jnp.eye(50), 1, axis=1))
+    right = jnp.zeros(50).at[0].set(1.0)
+    rough, _ = bicgstab(lambda x: x - 0.9 * ring.expect(x), right, 1e-12, 3)
+    assert np.linalg.norm(right - (rough - 0.9 * ring.expect(rough))) <= 1
+    for transposed in (False, True):
+        found, size, solved = solve_chain(ring, jnp.asarray(0.9), right, jnp.zeros(50), transposed=transposed)
+        system = np.eye(50) - 0.9 * np.asarray(ring.matrix)
+        assert bool(solved)
+        assert float(size) < 1e-14
+        np.testing.assert_allclose(found, np.linalg.solve(system.T if transposed else system, right), atol=1e-13)

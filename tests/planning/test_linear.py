@@ -11,6 +11,7 @@ from robustirl.mdp import MDP, uniform_policy
 from robustirl.planning import state_occupancy
 from robustirl.planning.linear import (
     PolicyInverse,
+    invert_matrix,
     invert_policy,
     policy_system,
     refine_occupancy,
@@ -37,7 +38,7 @@ def test_direct_solves_and_the_inverse_satisfy_the_system(task):
     atol = 1e-12 / (1 - float(mdp.discount)) * max(1.0, float(np.abs(right).max()))
     np.testing.assert_allclose(system @ value, right, atol=atol)
     np.testing.assert_allclose(visits @ system, right, atol=atol)
-    inverse = invert_policy(mdp, policy)
+    inverse = invert_matrix(mdp, policy)
     np.testing.assert_allclose(inverse.apply(right), value, atol=atol)
     np.testing.assert_allclose(inverse.apply_transpose(right), visits, atol=atol)
 

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.chain import TransitionCounts
-from robustirl.mdp import MDP, MixtureKernel, SuccessorKernel
+from robustirl.mdp import MDP, BandedKernel, MixtureKernel, SuccessorKernel
+from robustirl.mdp.mixture import as_lists as successor_lists
 
 HALF = 0.5  # An outcome is intended if it is at least this likely, relative to the best outcome of the vaguest move.
 
@@ -41,8 +42,9 @@ def as_lists(mdp: MDP) -> Lists | None:
     """The world's kernel as lists, if it is of that kind and its background is faint."""
     kernel = mdp.kernel
     base = kernel.base if isinstance(kernel, MixtureKernel) else kernel
-    if not isinstance(base, SuccessorKernel):
+    if not isinstance(base, SuccessorKernel | BandedKernel):
         return None
+    base = successor_lists(base)
     size = mdp.num_states
     mixed = isinstance(kernel, MixtureKernel)
     weight = np.asarray(kernel.weights) if mixed else np.zeros(size)

@@ -16,7 +16,7 @@ States that end an episode stay absorbing under all of them.
 
 import numpy as np
 
-from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, SuccessorKernel
+from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
@@ -33,7 +33,7 @@ def noisy_kernel(
         absorbing: `[S]`, whether the state keeps whatever enters it.
         noise: ε.
         model: One of `NOISE_MODELS`.
-        dense: Whether to make an array `[S, A, S]` of it or lists of successors; by size when left out.
+        dense: Whether to make an array `[S, A, S]` of it, or diagonals or lists of successors; by size when left out.
     """
     shares = np.full(moves.shape, 1 / moves.shape[1])
     if model == PUBLISHED:
@@ -67,7 +67,7 @@ def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: boo
     weights = np.where(absorbing, 0.0, noise)
     here = np.where(absorbing[:, None], np.arange(states)[:, None], moves)
     if not dense:
-        base = SuccessorKernel(here[..., None], np.ones((*moves.shape, 1)))
+        base = banded_or_lists(here[..., None], np.ones((*moves.shape, 1)))
         return base if noise == 0 else MixtureKernel(base, weights, np.full(states, 1 / states))
     identity = np.eye(states)
     kernel = (1 - noise) * identity[moves] + noise * np.full((states, states), 1 / states)[:, None, :]
@@ -91,4 +91,4 @@ def _astray(
     weights = np.concatenate([usual, np.broadcast_to(noise * shares[:, None, :], (states, actions, actions))], -1)
     targets[absorbing] = np.flatnonzero(absorbing)[:, None, None]
     weights[absorbing] = np.eye(actions + 1)[0]
-    return SuccessorKernel(targets, weights, leaky=leaky)
+    return banded_or_lists(targets, weights, leaky=leaky)

@@ -21,7 +21,7 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, SuccessorKernel
+from robustirl.mdp import MDP, DenseKernel, banded_or_lists
 from robustirl.mdp.checks import as_floats, require_finite
 
 DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small, and direct solvers are at their fastest.
@@ -128,7 +128,7 @@ class TabularEnvironment(Environment):
         model = self.choose_noise_model(noise, noise_model)
         outcomes = self.outcomes if noise == 0 else self._disturbed(noise, model)
         size = len(outcomes.next_states)
-        kernel = DenseKernel(outcomes.dense()) if size <= DENSE_STATES else SuccessorKernel(*outcomes)
+        kernel = DenseKernel(outcomes.dense()) if size <= DENSE_STATES else banded_or_lists(*outcomes)
         return MDP(kernel, discount=self.discount, initial=self.initial)
 
     def _disturbed(self, noise: float, model: str) -> Outcomes:

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from robustirl.errors import InvalidInputError
 from robustirl.irl.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
-from robustirl.planning.linear import AbstractInverse, invert_policy, refine_occupancy
+from robustirl.planning.linear import PolicyInverse, invert_policy, refine_occupancy
 from robustirl.planning.newton import newton_steps
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.verdict import Solution, stopping_rule
@@ -28,11 +28,15 @@ WORST_ERROR = 1e-3  # Of the temperature: what an error of the value may at most
 
 
 class Neighbour(eqx.Module):
-    """Where the planner starts from: a value and an occupancy close by, and an inverse to correct them with."""
+    """Where the planner starts from: a value and an occupancy close by, and an inverse to correct them with.
+
+    Large worlds have no inverse. There a first-order correction is a linear solve, and that is what the planner's first
+    step is anyway.
+    """
 
     value: Float[Array, " S"]
     occupancy: Float[Array, " S"]
-    inverse: AbstractInverse
+    inverse: PolicyInverse | None
 
 
 class LoopState(eqx.Module):
@@ -124,7 +128,9 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             value_fn=lambda trial: dual(trial, here)[0],
         )
         following = optax.apply_updates(parameters, updates)
-        prediction = here.value + here.inverse.apply(model(following) - model(parameters))
+        prediction = here.value
+        if here.inverse is not None:
+            prediction = prediction + here.inverse.apply(model(following) - model(parameters))
         gap = jnp.abs(here.occupancy - expert).sum()
         sound = solution.verdict.converged & exact & (solution.verdict.error_bound <= worst_error)
         after = LoopState(

@@ -1,5 +1,7 @@
 """What a world is: kernels, MDPs, the Markov game, policies and distances."""
 
+from robustirl.mdp.banded import BandedKernel as BandedKernel
+from robustirl.mdp.banded import banded_or_lists as banded_or_lists
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.mdp import MDP as MDP

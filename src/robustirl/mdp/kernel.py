@@ -6,6 +6,7 @@ is the kernel's own business: nothing outside this package indexes an `[S, A, S]
 """
 
 import abc
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
+from robustirl.mdp.chains import AbstractChain, DenseChain
 from robustirl.precision import as_float, sum_tolerance
 from robustirl.types import ArrayLike
 
@@ -46,9 +48,18 @@ class AbstractKernel(eqx.Module):
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
         """The expected next value, Σ_s' T(s'|s,a) V(s')."""
 
+    def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
+        """`expect` action by action: the form in which large worlds are gone through fastest."""
+        expected = self.expect(value)
+        return [expected[:, a] for a in range(self.num_actions)]
+
     @abc.abstractmethod
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
         """Where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
+
+    @abc.abstractmethod
+    def chain(self, shares: Sequence[Float[Array, " S"]]) -> AbstractChain:
+        """Σ_a μ_a(s) T(s'|s,a): the chain of a policy, whose columns π(a|·) the shares are."""
 
     @abc.abstractmethod
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
@@ -122,6 +133,9 @@ class DenseKernel(AbstractKernel):
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
         # As one vector-matrix product: XLA's CPU backend is seven times slower on the contraction as written.
         return measure.reshape(-1) @ self.probabilities.reshape(-1, self.num_states)
+
+    def chain(self, shares: Sequence[Float[Array, " S"]]) -> DenseChain:
+        return DenseChain(self.policy_matrix(jnp.stack(shares, -1)))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         # A sum over few actions, written out: XLA fuses it into one pass over the array, where the

@@ -4,16 +4,19 @@ Noise that throws one anywhere makes every row full, yet it is one distribution 
 successors, expected values cost K products a pair and one for all, and |S|²|A| numbers are never written down.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
+from robustirl.mdp.banded import BandedKernel
+from robustirl.mdp.chains import DisturbedChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
 from robustirl.mdp.successors import SuccessorKernel, signed_sums
 from robustirl.precision import as_float
@@ -26,7 +29,7 @@ LARGEST_DENSE = 2**29  # Entries of an array [S, A, S], 4 GiB of them; what need
 
 
 class MixtureKernel(AbstractKernel):
-    """A kernel of successor lists, disturbed by draws from one distribution.
+    """A kernel of successor lists or diagonals, disturbed by draws from one distribution.
 
     Args:
         base: B, the kernel without the disturbance.
@@ -40,12 +43,13 @@ class MixtureKernel(AbstractKernel):
         [[2.5], [3.0]]
     """
 
-    base: SuccessorKernel
+    base: SuccessorKernel | BandedKernel
     weights: Float[Array, " S"]
     distribution: Float[Array, " S"]
+    exists: Bool[Array, "A S"]  # Whether the action is there to be disturbed.
     leaky: bool = eqx.field(static=True)
 
-    def __init__(self, base: SuccessorKernel, weights: ArrayLike, distribution: ArrayLike):
+    def __init__(self, base: SuccessorKernel | BandedKernel, weights: ArrayLike, distribution: ArrayLike):
         if checks.concrete(weights, distribution):
             weights = checks.as_floats("the chances of a disturbance", weights)
             distribution = checks.as_floats("the distribution of a disturbance", distribution)
@@ -62,6 +66,7 @@ class MixtureKernel(AbstractKernel):
         self.base = base
         self.weights = as_float(weights)
         self.distribution = as_float(distribution)
+        self.exists = base.row_sums().T > 0
         self.leaky = False
 
     @property
@@ -73,15 +78,27 @@ class MixtureKernel(AbstractKernel):
         return self.base.num_actions
 
     def _exists(self) -> Float[Array, "S A"]:
-        return (self.base.row_sums() > 0).astype(self.weights.dtype)
+        return self.exists.T.astype(self.weights.dtype)
+
+    def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
+        anywhere = self.weights * (self.distribution @ value)
+        usual = self.base.columns(value)
+        return [
+            (1 - self.weights) * column + jnp.where(exists, anywhere, 0)
+            for column, exists in zip(usual, self.exists, strict=True)
+        ]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
-        anywhere = (self.weights * (self.distribution @ value))[:, None] * self._exists()
-        return (1 - self.weights)[:, None] * self.base.expect(value) + anywhere
+        return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
         thrown = self.weights @ (measure * self._exists()).sum(-1)
         return self.base.push((1 - self.weights)[:, None] * measure) + thrown * self.distribution
+
+    def chain(self, shares: Sequence[Float[Array, " S"]]) -> DisturbedChain:
+        usual = self.base.chain([(1 - self.weights) * share for share in shares])
+        thrown = sum(jnp.where(exists, share, 0) for exists, share in zip(self.exists, shares, strict=True))
+        return DisturbedChain(usual, self.weights * thrown, self.distribution)
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         thrown = self.weights * (policy * self._exists()).sum(-1)
@@ -97,7 +114,7 @@ class MixtureKernel(AbstractKernel):
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         """‖T - T'‖₁ for every pair: exact from the lists where both throw to the same places, else through arrays."""
         require_same_size(self, other)
-        if isinstance(other, SuccessorKernel):
+        if isinstance(other, SuccessorKernel | BandedKernel):
             other = MixtureKernel(other, jnp.zeros_like(self.weights), self.distribution)
         same = isinstance(other, MixtureKernel) and (
             other.distribution is self.distribution
@@ -106,17 +123,17 @@ class MixtureKernel(AbstractKernel):
         if not (same and isinstance(other, MixtureKernel)):
             theirs = other if isinstance(other, DenseKernel) else DenseKernel(_array(other), leaky=other.leaky)
             return DenseKernel(_array(self)).row_distances(theirs)
-        own = SuccessorKernel(
-            self.base.next_states, (1 - self.weights)[:, None, None] * self.base.probabilities, leaky=True
-        )
-        theirs = SuccessorKernel(
-            other.base.next_states, (1 - other.weights)[:, None, None] * other.base.probabilities, leaky=True
-        )
+        own, theirs = (kernel._undisturbed() for kernel in (self, other))
         # On the listed places the lists differ as well as the noise; everywhere else the noise alone.
         noise = self.weights[:, None] * self._exists() - other.weights[:, None] * other._exists()
         places, sums, first = signed_sums(own, theirs)
         here = jnp.where(first, self.distribution[places], 0.0)
         return jnp.abs(sums + noise[..., None] * here).sum(-1) + jnp.abs(noise) * (1 - here.sum(-1))
+
+    def _undisturbed(self) -> SuccessorKernel:
+        """(1-w) B, as lists."""
+        lists = as_lists(self.base)
+        return SuccessorKernel(lists.next_states, (1 - self.weights)[:, None, None] * lists.probabilities, leaky=True)
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         which, where, usual = jax.random.split(key, 3)
@@ -147,5 +164,10 @@ def _array(kernel: AbstractKernel) -> Float[Array, "S A S"]:
         exists = kernel._exists()
         thrown = (kernel.weights[:, None] * exists)[..., None] * kernel.distribution
         return (1 - kernel.weights)[:, None, None] * _array(kernel.base) + thrown
-    assert isinstance(kernel, SuccessorKernel)
-    return kernel.to_array()
+    assert isinstance(kernel, SuccessorKernel | BandedKernel)
+    return as_lists(kernel).to_array()
+
+
+def as_lists(kernel: SuccessorKernel | BandedKernel) -> SuccessorKernel:
+    """A kernel without a rank-one part, as lists of successors."""
+    return kernel.to_lists() if isinstance(kernel, BandedKernel) else kernel

@@ -8,6 +8,7 @@ takes K products a pair, and memory grows as |S| |A| K where an array `[S, A, S]
 here allocates |S|² numbers but `policy_matrix`, whose result has that size, and the distance to a dense kernel.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
+from robustirl.mdp.chains import ListChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
 from robustirl.precision import as_float
 from robustirl.types import ArrayLike
@@ -74,6 +76,10 @@ class SuccessorKernel(AbstractKernel):
         arriving = measure[..., None] * self.probabilities
         return jax.ops.segment_sum(arriving.ravel(), self.next_states.ravel(), num_segments=self.num_states)
 
+    def chain(self, shares: Sequence[Float[Array, " S"]]) -> ListChain:
+        weights = jnp.stack(shares, -1)[..., None] * self.probabilities
+        return ListChain(self.next_states.reshape(self.num_states, -1), weights.reshape(self.num_states, -1))
+
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         """The chain of a policy; the one method whose result takes |S|² numbers, so for direct solvers only."""
         weights = policy[..., None] * self.probabilities
@@ -94,7 +100,7 @@ class SuccessorKernel(AbstractKernel):
         if isinstance(other, DenseKernel):
             return jnp.abs(self.to_array() - other.probabilities).sum(-1)
         if not isinstance(other, SuccessorKernel):
-            return other.row_distances(self)
+            return other.row_distances(self)  # Diagonals and mixtures make lists of themselves.
         _, sums, _ = signed_sums(self, other)
         return jnp.abs(sums).sum(-1)
 

@@ -7,11 +7,15 @@ from robustirl.planning.evaluation import state_occupancy as state_occupancy
 from robustirl.planning.evaluation import total_return as total_return
 from robustirl.planning.experts import expert_policy as expert_policy
 from robustirl.planning.newton import newton as newton
+from robustirl.planning.newton_sparse import newton_sparse as newton_sparse
 from robustirl.planning.operators import Temperatures as Temperatures
 from robustirl.planning.operators import hard_backup as hard_backup
 from robustirl.planning.operators import soft_backup as soft_backup
 from robustirl.planning.operators import two_player_backup as two_player_backup
 from robustirl.planning.sampling import sampled_total_return as sampled_total_return
+from robustirl.planning.solve import METHODS as METHODS
+from robustirl.planning.solve import choose_method as choose_method
+from robustirl.planning.solve import solve as solve
 from robustirl.planning.value_iteration import backward_induction as backward_induction
 from robustirl.planning.value_iteration import value_iteration as value_iteration
 from robustirl.planning.verdict import Solution as Solution

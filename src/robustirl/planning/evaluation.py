@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, as_policy
+from robustirl.mdp import MDP, as_policy
 from robustirl.mdp.checks import as_count
 from robustirl.mdp.mdp import as_action_reward, as_world
 from robustirl.planning.linear import solve_policy, solve_policy_transpose
@@ -66,11 +66,11 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
 
 @eqx.filter_jit
 def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"], horizon: int) -> Float[Array, ""]:
-    chain = mdp.kernel.policy_matrix(policy) if isinstance(mdp.kernel, DenseKernel) else None
+    chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
 
     def step(_: Int[Array, ""], state: tuple[Float[Array, " S"], Float[Array, ""]]):
         distribution, total = state
-        distribution = mdp.kernel.push(distribution[:, None] * policy) if chain is None else distribution @ chain
+        distribution = chain.push(distribution)
         return distribution, total + distribution @ reward
 
     _, total = jax.lax.fori_loop(0, horizon, step, (mdp.initial, mdp.initial @ reward))

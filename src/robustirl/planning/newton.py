@@ -14,6 +14,8 @@ One rule governs all steps: a step is taken only if it brings the residual ‖B(
 - When it does not, the inverse is renewed at the current V: a Newton step proper, which must halve the residual.
 - When even that does not, value-iteration sweeps are taken until they have. They contract, so that every
   round at least halves the residual: the method cannot diverge, and at worst does the work of value iteration.
+
+That is for worlds small enough for an S x S matrix. Large ones are solved by `newton_krylov.py`.
 """
 
 import equinox as eqx
@@ -24,7 +26,8 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl.mdp import MDP, MarkovGame, as_game, mixture
 from robustirl.mdp.checks import as_count
 from robustirl.mdp.mdp import as_action_reward
-from robustirl.planning.linear import AbstractInverse, invert_policy
+from robustirl.planning.linear import PolicyInverse, invert_matrix, writes_matrices
+from robustirl.planning.newton_krylov import newton_krylov_steps
 from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start, checked, stopping_rule
 from robustirl.types import ArrayLike
@@ -55,7 +58,8 @@ def newton(
     game, temperatures = as_game(game), as_temperatures(temperatures)
     reward, start = as_action_reward(reward, game.mdp), as_start(initial_value, game.mdp, "the initial value")
     rule = stopping_rule(game, reward, tolerance, temperatures)
-    solution, _ = _newton(game, reward, start, None, rule, temperatures, as_count("max_steps", max_steps, 1))
+    most, cold = as_count("max_steps", max_steps, 1), initial_value is None
+    solution, _ = _newton(game, reward, start, None, rule, temperatures, most, cold)
     return checked(solution, throw=throw, solver="Newton's method")
 
 
@@ -70,32 +74,47 @@ def newton_steps(
     game: MarkovGame,
     reward: Reward,
     start: Float[Array, " S"],
-    inverse: AbstractInverse | None,
+    inverse: PolicyInverse | None,
     rule: StoppingRule,
     temperatures: Temperatures = Temperatures(),
     max_steps: int = DEFAULT_MAX_STEPS,
-) -> tuple[Solution, AbstractInverse]:
+    cold: bool = False,
+) -> tuple[Solution, PolicyInverse | None]:
     """The method itself, for use inside compiled code: no checks of the input, no exceptions.
 
-    `inverse` is that of an earlier solution nearby, if there is one. Also returns the inverse in use at
-    the end, for the next solution, the occupancy, and the derivative of the value in the reward.
+    `inverse` is that of an earlier solution nearby, if there is one; `cold` says that the start is no better than any
+    other. Also returns the inverse in use at the end, for the next solution, the occupancy, and the derivative of
+    the value in the reward. Worlds too large for matrices have none.
     """
+    if not writes_matrices(game.mdp):
+        return newton_krylov_steps(game, reward, start, rule, temperatures, max_steps, cold=cold), None
+    return matrix_steps(game, reward, start, inverse, rule, temperatures, max_steps)
+
+
+def matrix_steps(
+    game: MarkovGame,
+    reward: Reward,
+    start: Float[Array, " S"],
+    inverse: PolicyInverse | None,
+    rule: StoppingRule,
+    temperatures: Temperatures = Temperatures(),
+    max_steps: int = DEFAULT_MAX_STEPS,
+) -> tuple[Solution, PolicyInverse]:
+    """`newton_steps` with matrices, whatever the size of the world."""
 
     def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> _Iterate:
         backup = two_player_backup(game, reward, value, temperatures)
         return _Iterate(value, backup, jnp.max(jnp.abs(backup.value - value)), steps)
 
-    def step(now: _Iterate, inverse: AbstractInverse) -> _Iterate:
+    def step(now: _Iterate, inverse: PolicyInverse) -> _Iterate:
         return look(now.value + inverse.apply(now.backup.value - now.value), now.steps + 1)
 
     def unsolved(now: _Iterate) -> Bool[Array, ""]:
         solved = rule.satisfied(now.residual, now.value)
         return ~solved & jnp.isfinite(now.residual) & (now.steps < max_steps)
 
-    def chord(now: _Iterate, inverse: AbstractInverse, unsolved=unsolved) -> _Iterate:
-        """Steps with the inverse at hand, for as long as each is worth it; none if a better one comes free."""
-        if inverse.free:
-            return now
+    def chord(now: _Iterate, inverse: PolicyInverse, unsolved=unsolved) -> _Iterate:
+        """Steps with the inverse at hand, for as long as each is worth it."""
 
         def attempt(state: tuple[_Iterate, Bool[Array, ""]]) -> tuple[_Iterate, Bool[Array, ""]]:
             before, _ = state
@@ -105,18 +124,18 @@ def newton_steps(
 
         return jax.lax.while_loop(lambda s: s[1] & unsolved(s[0]), attempt, (now, jnp.asarray(True)))[0]
 
-    def renew(now: _Iterate) -> tuple[_Iterate, AbstractInverse]:
+    def renew(now: _Iterate) -> tuple[_Iterate, PolicyInverse]:
         """A Newton step proper, or sweeps in its place, then steps with the new inverse."""
-        inverse = invert_policy(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
+        inverse = invert_matrix(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
         after = step(now, inverse)
         after = _sweep_unless(after.residual <= now.residual / 2, look, now, after, unsolved)
         return chord(after, inverse), inverse
 
     first = look(start, jnp.asarray(0))
-    cold = inverse is None
+    fresh = inverse is None
     state = renew(first) if inverse is None else (chord(first, inverse), inverse)
     now, inverse = jax.lax.while_loop(lambda s: unsolved(s[0]), lambda s: renew(s[0]), state)
-    if cold:
+    if fresh:
         # To the end of what the inverse can do, for next to nothing: ties are shared by a finer measure than values are
         # asked for. Within a loop, where thousands of solutions are wanted, they come from neighbours just as fine.
         fine = chord(now, inverse, lambda now: jnp.isfinite(now.residual) & (now.steps < max_steps))

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from robustirl.mdp import MDP, MarkovGame, as_game
 from robustirl.mdp.checks import as_count
 from robustirl.mdp.mdp import as_action_reward
+from robustirl.planning.columns import ColumnGame, column_game
 from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start, checked, stopping_rule
 from robustirl.precision import as_float
@@ -65,40 +66,37 @@ def _value_iteration(
     temperatures: Temperatures,
     max_steps: int | None,
 ) -> Solution:
-    first = two_player_backup(game, reward, start, temperatures)
-    cap = most_sweeps(rule, jnp.max(jnp.abs(first.value - start))) if max_steps is None else jnp.asarray(max_steps)
-    value, backup, residual, steps = sweep(game, reward, start, rule, temperatures, cap)
-    converged = rule.satisfied(residual, value)
-    verdict = Verdict(converged, steps, residual, rule.error_bound(residual, value))
+    columns = column_game(game, reward, temperatures)
+    first = jnp.max(jnp.abs(columns.values(start) - start))
+    cap = most_sweeps(rule, first) if max_steps is None else jnp.asarray(max_steps)
+    value, residual, steps = sweep(columns, start, rule, cap)
+    backup = two_player_backup(game, reward, value, temperatures)
+    verdict = Verdict(rule.satisfied(residual, value), steps, residual, rule.error_bound(residual, value))
     return Solution(value, backup.player, backup.opponent, game.alpha, verdict)
 
 
 def sweep(
-    game: MarkovGame,
-    reward: Reward,
-    start: Float[Array, " S"],
-    rule: StoppingRule,
-    temperatures: Temperatures,
-    cap: Int[Array, ""],
-) -> tuple[Float[Array, " S"], Backup, Float[Array, ""], Int[Array, ""]]:
+    columns: ColumnGame, start: Float[Array, " S"], rule: StoppingRule, cap: Int[Array, ""]
+) -> tuple[Float[Array, " S"], Float[Array, ""], Int[Array, ""]]:
     """Back up from `start` until the rule is satisfied or `cap` backups are spent.
 
-    Returns the last value, its backup, its residual, and the number of backups that led to it.
+    Returns the last value, its residual, and the number of backups that led to it.
     """
 
-    def look(value: Float[Array, " S"]) -> tuple[Backup, Float[Array, ""]]:
-        backup = two_player_backup(game, reward, value, temperatures)
-        return backup, jnp.max(jnp.abs(backup.value - value))
+    def look(value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, ""]]:
+        after = columns.values(value)
+        return after, jnp.max(jnp.abs(after - value))
 
     def unfinished(state) -> jax.Array:
         value, _, residual, steps = state
         return (steps < cap) & ~rule.satisfied(residual, value) & jnp.isfinite(residual)
 
     def step(state):
-        _, backup, _, steps = state
-        return backup.value, *look(backup.value), steps + 1
+        _, after, _, steps = state
+        return after, *look(after), steps + 1
 
-    return jax.lax.while_loop(unfinished, step, (start, *look(start), jnp.asarray(0)))
+    value, _, residual, steps = jax.lax.while_loop(unfinished, step, (start, *look(start), jnp.asarray(0)))
+    return value, residual, steps
 
 
 def most_sweeps(rule: StoppingRule, residual: Float[Array, ""]) -> Int[Array, ""]:

@@ -1,0 +1,104 @@
+r"""The game laid out action by action, for large worlds.
+
+The operators of `operators.py` hold a `[S, A]` array, whose rows of a few actions a processor can neither load nor
+reduce fast. Here every action is a vector `[S]` of its own, the sums and maxima over actions are written out, and
+a sweep that wants no policies does not make them: the same numbers, in a few passes over memory. A game may also be
+cast to a lower precision, where only the way to the solution matters and not its last digits.
+"""
+
+import dataclasses
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from robustirl.mdp import AbstractKernel, MarkovGame
+from robustirl.mdp.chains import AbstractChain
+from robustirl.planning.operators import Reward, Temperatures
+from robustirl.precision import epsilon, tie_tolerance
+
+LOW_TIES = 8  # Times the rounding unit: ties in low precision, which are only there to be found again in full.
+Column = Float[Array, " S"]
+
+
+class ColumnGame(eqx.Module):
+    """A game and a reward, action by action.
+
+    Attributes:
+        kernel: T.
+        mask: `[A, S]`, which actions are available.
+        reward: R(s) `[S]`, or R(s,a) as `[A, S]`.
+        discount: γ.
+        alpha: α.
+        temperatures: Entropy weights of player and opponent.
+        low: Whether this is a copy in low precision.
+    """
+
+    kernel: AbstractKernel
+    mask: Bool[Array, "A S"]
+    reward: Float[Array, " S"] | Float[Array, "A S"]
+    discount: Float[Array, ""]
+    alpha: Float[Array, ""]
+    temperatures: Temperatures = eqx.field(static=True)
+    low: bool = eqx.field(static=True, default=False)
+
+    def values(self, value: Column) -> Column:
+        """B(V), without policies."""
+        return self._backup(value, policies=False)[0]
+
+    def backup(self, value: Column) -> tuple[Column, AbstractChain]:
+        """B(V), and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
+        result, shares = self._backup(value, policies=True)
+        return result, self.kernel.chain(shares)
+
+    def lowered(self) -> "ColumnGame":
+        """This game in float32."""
+        return dataclasses.replace(lower(self), low=True)
+
+    def _backup(self, value: Column, *, policies: bool) -> tuple[Column, list[Column]]:
+        q = [self.discount * column for column in self.kernel.columns(value)]
+        sure: Column | float = self.reward if self.reward.ndim == 1 else 0.0
+        if self.reward.ndim == 2:
+            q = [reward + column for reward, column in zip(self.reward, q, strict=True)]
+        high = [jnp.where(mask, column, -jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
+        small = [jnp.where(mask, -column, -jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
+        margin = jnp.asarray(0.0, value.dtype)
+        if policies:
+            scale = functools.reduce(
+                jnp.maximum, [jnp.abs(jnp.where(m, c, 0)) for m, c in zip(self.mask, q, strict=True)]
+            )
+            margin = jnp.max(scale) * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
+        gain, player = _soft_maximum(high, self.alpha, self.temperatures.player, margin)
+        loss, opponent = _soft_maximum(small, jnp.ones_like(self.alpha), self.temperatures.opponent, margin)
+        result = sure + gain - (1 - self.alpha) * loss
+        if not policies:
+            return result, []
+        return result, [self.alpha * p + (1 - self.alpha) * o for p, o in zip(player, opponent, strict=True)]
+
+
+def _soft_maximum(
+    q: list[Column], factor: Float[Array, ""], temperature: float, margin: Float[Array, ""]
+) -> tuple[Column, list[Column]]:
+    """max^τ of the factor times q over the actions, -∞ where there is none, and the shares that attain it."""
+    best = functools.reduce(jnp.maximum, q)
+    if temperature == 0:
+        weights = [(column >= best - margin).astype(best.dtype) for column in q]
+        total = sum(weights[1:], weights[0])
+        return factor * best, [weight / total for weight in weights]
+    weights = [jnp.exp((factor / temperature) * (column - best)) for column in q]
+    total = sum(weights[1:], weights[0])
+    return factor * best + temperature * jnp.log(total), [weight / total for weight in weights]
+
+
+def column_game(game: MarkovGame, reward: Reward, temperatures: Temperatures) -> ColumnGame:
+    """A game and its reward, action by action."""
+    mdp = game.mdp
+    by_action = reward if reward.ndim == 1 else reward.T
+    return ColumnGame(mdp.kernel, mdp.mask.T, by_action, mdp.discount, game.alpha, temperatures)
+
+
+def lower(tree):
+    """A copy of a tree with its floating-point arrays in float32."""
+    return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if eqx.is_inexact_array(leaf) else leaf, tree)
