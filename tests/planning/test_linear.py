@@ -15,6 +15,7 @@ from robustirl.planning.linear import (
     invert_policy,
     policy_system,
     refine_occupancy,
+    renew_inverse,
     solve_policy,
     solve_policy_transpose,
 )
@@ -103,3 +104,19 @@ def test_a_loose_tolerance_bounds_the_error_of_the_occupancy(discount):
     found, _, reached = refine(mdp, policy, inverse, mdp.initial, jnp.asarray(1e-3))
     assert reached
     assert np.abs(found - state_occupancy(mdp, policy)).sum() <= 1e-3
+
+
+@given(tasks(), st.floats(0, 1))
+def test_an_inverse_is_brought_up_to_date_by_products_or_factored_anew(task, share):
+    mdp, policy = task[0], jnp.asarray(task[1])
+    uniform = uniform_policy(mdp.mask)
+    old = invert_matrix(mdp, share * policy + (1 - share) * uniform)
+    found = renew_inverse(mdp, policy, old, products=True)
+    exact = matrix_of(invert_matrix(mdp, policy))
+    system = np.asarray(policy_system(mdp, policy))
+    before = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(old.matrix))
+    after = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(found.matrix))
+    assert after <= before**2 + 1e-9
+    assert after <= 0.1
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, old, products=False).matrix, exact)
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, None, products=True).matrix, exact)

@@ -5,6 +5,7 @@ from robustirl.irl.callbacks import Step as Step
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
 from robustirl.irl.mce import fit as fit
+from robustirl.irl.mce import fit_batch as fit_batch
 from robustirl.irl.mce import fit_many as fit_many
 from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM

@@ -10,7 +10,7 @@ reward counts (the gradient theorem of the appendix). For α = 1 this is the con
 and the opponent plays no part; any reward model enters through its own gradient alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -87,7 +87,7 @@ def fit(
     starts = None if initial_parameters is None else [initial_parameters]
     problems, begins = _prepare([mdp], [occupancy], [alpha], reward, starts, *settings)
     if not callbacks:
-        return _learn_all(problems, begins, tolerance, None, throw)[0]
+        return _learn_one(problems[0], begins[0], tolerance, throw)
     with single_threaded_blas(mdp.num_states):
         result = learn_in_steps(problems[0], begins[0], callbacks)
     return _require_success(result, tolerance, "") if throw else result
@@ -134,7 +134,42 @@ def fit_many(
     """
     settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
     problems, starts = _prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings)
-    return _learn_all(problems, starts, tolerance, vectorize, throw)
+    fits = jax.tree.map(np.asarray, _learn_all(problems, starts, vectorize))  # In one go; slices would be one a leaf.
+    out = [jax.tree.map(lambda leaf, i=i: leaf[i], fits).trimmed() for i in range(len(problems))]
+    if throw:
+        for index, result in enumerate(out):
+            _require_success(result, tolerance, f" (fit {index} of {len(out)})" if len(out) > 1 else "")
+    return [jax.tree.map(jnp.asarray, result) for result in out]
+
+
+def fit_batch(
+    mdps: Sequence[MDP],
+    occupancies: Sequence[ArrayLike],
+    alphas: Sequence[float],
+    *,
+    rewards: AbstractReward | Sequence[AbstractReward] | None = None,
+    optimizer: optax.GradientTransformation = ADAM,
+    steps: int = PAPER_STEPS,
+    tolerance: float | None = None,
+    temperatures: Temperatures = Temperatures(),
+    planner_tolerance: float | None = None,
+    vectorize: bool | None = None,
+) -> Fit:
+    """`fit_many` as one stacked result, which stays on the device: every array has a first axis of fits.
+
+    Taking hundreds of small results off a GPU one by one takes longer than to compute them. Nothing is raised: look at
+    the verdict's arrays. Histories are as long as the steps allow, with zeros after the last step taken.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> world = ThreeState().mdp()
+        >>> fits = fit_batch([world] * 2, [[0.1, 0.8, 0.1]] * 2, [1.0, 0.9], steps=500)
+        >>> fits.player.shape, fits.player[:, 0, 0].round(3).tolist()
+        ((2, 3, 2), [0.889, 0.988])
+    """
+    settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
+    problems, starts = _prepare(mdps, occupancies, alphas, rewards, None, *settings)
+    return _learn_all(problems, starts, vectorize)
 
 
 def _prepare(
@@ -164,11 +199,12 @@ def _prepare(
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimiser is needed, such as optax.adam(0.1)."
         )
-    games = [MarkovGame(mdp, alpha) for mdp, alpha in zip(mdps, alphas, strict=True)]
-    experts = [as_occupancy(rho, mdp) for rho, mdp in zip(occupancies, mdps, strict=True)]
+    games = _once(MarkovGame, mdps, alphas)
+    experts = _once(as_occupancy, occupancies, mdps)
     models = _reward_models(rewards, mdps)
-    for game, expert in zip(games, experts, strict=True):
-        stopping_rule(game, expert, planner_tolerance)  # Refuses a tolerance out of reach before work starts.
+    if planner_tolerance is not None:
+        for game, expert in zip(games, experts, strict=True):
+            stopping_rule(game, expert, planner_tolerance)  # Refuses a tolerance out of reach before work starts.
     threshold = as_float(0.0 if tolerance is None else tolerance)
     problems = [
         Problem(game, expert, model, threshold, optimizer, steps, temperatures, planner_tolerance)
@@ -183,32 +219,30 @@ def _prepare(
     return problems, [_as_parameters(start, model) for start, model in zip(starts, models, strict=True)]
 
 
-def _learn_all(
-    problems: Sequence[Problem],
-    starts: Sequence[PyTree | None],
-    tolerance: float | None,
-    vectorize: bool | None,
-    throw: bool,
-) -> list[Fit]:
-    """All fits in one compiled call."""
+def _learn_one(problem: Problem, start: PyTree | None, tolerance: float | None, throw: bool) -> Fit:
+    """One fit, as a program of its own: as a batch of one, every loop in it would carry the batch's bookkeeping."""
+    with single_threaded_blas(problem.game.mdp.num_states):
+        result = jax.block_until_ready(_learn_alone(problem, start)).trimmed()
+    return _require_success(result, tolerance, "") if throw else result
+
+
+def _learn_all(problems: Sequence[Problem], starts: Sequence[PyTree | None], vectorize: bool | None) -> Fit:
+    """All fits in one compiled call, as one stack."""
     first = problems[0]
     batch = Problem(
         _stack([problem.game for problem in problems], "world"),
-        jnp.stack([problem.expert for problem in problems]),
+        _stack([problem.expert for problem in problems], "occupancy"),
         _stack([problem.model for problem in problems], "reward model"),
-        jnp.stack([problem.threshold for problem in problems]),
+        _stack([problem.threshold for problem in problems], "threshold"),
         *(first.optimizer, first.steps, first.temperatures, first.planner_tolerance),
     )
     if vectorize is None:
         vectorize = jax.default_backend() != "cpu"
     with single_threaded_blas(first.game.mdp.num_states):
-        fits = jax.block_until_ready(_learn_batch(batch, _stack(starts, "initial parameter"), vectorize))
-    fits = jax.tree.map(np.asarray, fits)  # One transfer; slicing on the device would be one a leaf and fit.
-    out = [jax.tree.map(lambda leaf, i=i: jnp.asarray(leaf[i]), fits).trimmed() for i in range(len(problems))]
-    if throw:
-        for index, result in enumerate(out):
-            _require_success(result, tolerance, f" (fit {index} of {len(out)})" if len(out) > 1 else "")
-    return out
+        return jax.block_until_ready(_learn_batch(batch, _stack(starts, "initial parameter"), vectorize))
+
+
+_learn_alone = eqx.filter_jit(learn)
 
 
 @eqx.filter_jit
@@ -253,10 +287,33 @@ def _reward_models(
 
 
 def _stack(trees: Sequence, what: str):
-    """Stack like-shaped trees along a new first axis."""
-    if len({(jax.tree.structure(tree), *map(np.shape, jax.tree.leaves(tree))) for tree in trees}) > 1:
+    """Stack like-shaped trees along a new first axis; those given several times are handed over once."""
+    own = {id(tree): tree for tree in trees}
+    first, *others = own.values()
+    shape = _shape(first)
+    if any(_shape(other) != shape for other in others):
         raise InvalidInputError(f"the {what}s of one batch differ in shape or kind; fit them in separate batches.")
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *own.values())
+    if len(own) == len(trees):
+        return stacked
+    order = {key: place for place, key in enumerate(own)}
+    places = np.array([order[id(tree)] for tree in trees])
+    return jax.tree.map(lambda leaf: leaf[places], stacked)
+
+
+def _shape(tree: PyTree) -> tuple:
+    return jax.tree.structure(tree), *map(np.shape, jax.tree.leaves(tree))
+
+
+def _once(make: Callable, *columns: Sequence) -> list:
+    """`make` of every row of arguments, the same object for the same arguments."""
+    made: dict[tuple[int, ...], object] = {}
+    rows = list(zip(*columns, strict=True))
+    for row in rows:
+        key = tuple(id(item) for item in row)
+        if key not in made:
+            made[key] = make(*row)
+    return [made[tuple(id(item) for item in row)] for row in rows]
 
 
 def _require_success(result: Fit, tolerance: float | None, which: str) -> Fit:

@@ -80,6 +80,43 @@ def invert_matrix(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse:
     return PolicyInverse(jnp.linalg.inv(policy_system(mdp, policy)))
 
 
+SQUARED = 0.3  # How good an old inverse must be, as ‖I - A X‖, for a step that squares this to be worth it.
+
+
+def prefers_products() -> bool:
+    """Whether this device multiplies small matrices much faster than it factors them, as GPUs do."""
+    return jax.default_backend() != "cpu"
+
+
+def renew_inverse(
+    mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse | None, *, products: bool | None = None
+) -> PolicyInverse:
+    """The inverse for a policy, perhaps from that of a neighbouring one.
+
+    A GPU multiplies many small matrices in less time than it takes to start factoring them. There an old inverse X is
+    brought up to date by X + X (I - A X), which squares its error (Schulz, 1933), and matrices are factored only when
+    it is too far off; in a batch, when any member's is.
+
+    Args:
+        mdp: The world.
+        policy: π.
+        old: The inverse to start from, if there is one.
+        products: Whether to try products first; on anything but a processor, when left out.
+    """
+    if old is None or not (prefers_products() if products is None else products):
+        return invert_matrix(mdp, policy)
+    system = policy_system(mdp, policy)
+    fault = jnp.eye(mdp.num_states, dtype=system.dtype) - system @ old.matrix
+    close = jnp.linalg.norm(fault) <= SQUARED
+    # A loop, not a condition: in a batch both sides of a condition are worked out, but a loop may not run at all.
+    _, matrix = jax.lax.while_loop(
+        lambda state: ~state[0],
+        lambda _: (jnp.asarray(True), jnp.linalg.inv(system)),
+        (close, old.matrix + old.matrix @ fault),
+    )
+    return PolicyInverse(matrix)
+
+
 def refine_occupancy(
     mdp: MDP,
     policy: Float[Array, "S A"],
@@ -117,6 +154,10 @@ def refine_occupancy(
         return jax.lax.while_loop(lambda s: s[2] & (size(s[1]) > goal), lambda s: correct(s, inverse), state)
 
     occupancy, fault, _ = corrected((start, defect(start), jnp.asarray(True)), inverse)
-    newest = jax.lax.cond(size(fault) > goal, lambda: invert_matrix(mdp, policy), lambda: inverse)
+    _, newest = jax.lax.while_loop(
+        lambda state: state[0],
+        lambda state: (jnp.asarray(False), renew_inverse(mdp, policy, state[1])),
+        (size(fault) > goal, inverse),
+    )
     occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), newest)
     return jnp.maximum(occupancy, 0), newest, size(fault) <= goal

@@ -26,7 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl.mdp import MDP, MarkovGame, as_game, mixture
 from robustirl.mdp.checks import as_count
 from robustirl.mdp.mdp import as_action_reward
-from robustirl.planning.linear import PolicyInverse, invert_matrix, writes_matrices
+from robustirl.planning.linear import PolicyInverse, prefers_products, renew_inverse, writes_matrices
 from robustirl.planning.newton_krylov import newton_krylov_steps
 from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start, checked, stopping_rule
@@ -99,8 +99,14 @@ def matrix_steps(
     rule: StoppingRule,
     temperatures: Temperatures = Temperatures(),
     max_steps: int = DEFAULT_MAX_STEPS,
+    products: bool | None = None,
 ) -> tuple[Solution, PolicyInverse]:
-    """`newton_steps` with matrices, whatever the size of the world."""
+    """`newton_steps` with matrices, whatever the size of the world.
+
+    Where inverses are brought up to date by products (see `renew_inverse`; by device when left out) there is no point
+    in steps with an old one.
+    """
+    products = prefers_products() if products is None else products
 
     def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> _Iterate:
         backup = two_player_backup(game, reward, value, temperatures)
@@ -113,8 +119,12 @@ def matrix_steps(
         solved = rule.satisfied(now.residual, now.value)
         return ~solved & jnp.isfinite(now.residual) & (now.steps < max_steps)
 
+    going = unsolved
+
     def chord(now: _Iterate, inverse: PolicyInverse, unsolved=unsolved) -> _Iterate:
         """Steps with the inverse at hand, for as long as each is worth it."""
+        if products and unsolved is going:
+            return now
 
         def attempt(state: tuple[_Iterate, Bool[Array, ""]]) -> tuple[_Iterate, Bool[Array, ""]]:
             before, _ = state
@@ -124,17 +134,18 @@ def matrix_steps(
 
         return jax.lax.while_loop(lambda s: s[1] & unsolved(s[0]), attempt, (now, jnp.asarray(True)))[0]
 
-    def renew(now: _Iterate) -> tuple[_Iterate, PolicyInverse]:
+    def renew(now: _Iterate, old: PolicyInverse | None) -> tuple[_Iterate, PolicyInverse]:
         """A Newton step proper, or sweeps in its place, then steps with the new inverse."""
-        inverse = invert_matrix(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
+        policy = mixture(now.backup.player, now.backup.opponent, game.alpha)
+        inverse = renew_inverse(game.mdp, policy, old, products=products)
         after = step(now, inverse)
         after = _sweep_unless(after.residual <= now.residual / 2, look, now, after, unsolved)
         return chord(after, inverse), inverse
 
     first = look(start, jnp.asarray(0))
     fresh = inverse is None
-    state = renew(first) if inverse is None else (chord(first, inverse), inverse)
-    now, inverse = jax.lax.while_loop(lambda s: unsolved(s[0]), lambda s: renew(s[0]), state)
+    state = renew(first, None) if inverse is None else (chord(first, inverse), inverse)
+    now, inverse = jax.lax.while_loop(lambda s: unsolved(s[0]), lambda s: renew(*s), state)
     if fresh:
         # To the end of what the inverse can do, for next to nothing: ties are shared by a finer measure than values are
         # asked for. Within a loop, where thousands of solutions are wanted, they come from neighbours just as fine.

@@ -1,6 +1,6 @@
 r"""Newton's method for worlds too large for a matrix: the steps of `newton.py`, with what large worlds need besides.
 
-- **Systems are solved by a Krylov method** (`krylov.py`), to a share of the residual: an inexact Newton method.
+- **Systems are solved without matrices** (`krylov.py`), to a share of the residual: an inexact Newton method.
 - **Sweeps in between.** From far away a Newton step is a policy evaluation, and the policy it evaluates is wrong
   beyond some front that moves by about one state a step. A sweep of value iteration moves it as far for a hundredth of
   the price, so that a cold start takes a few of them after every step (modified policy iteration; Puterman and Shin,
@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl.mdp import MarkovGame
 from robustirl.mdp.chains import AbstractChain
 from robustirl.planning.columns import Column, ColumnGame, column_game
-from robustirl.planning.krylov import bicgstab, correction, system
+from robustirl.planning.krylov import correction
 from robustirl.planning.operators import Reward, Temperatures, two_player_backup
 from robustirl.planning.value_iteration import most_sweeps, sweep
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict
@@ -104,9 +104,8 @@ def approach(columns: ColumnGame, start: Column, max_steps: int) -> tuple[Column
 
     def step(now: _Iterate) -> _Iterate:
         fault = now.backup - now.value
-        unit = now.residual
-        change, _ = bicgstab(system(now.chain, columns.discount), fault / unit, ROUGH, MOST_INNER)
-        return _look(columns, _sweeps(columns, now.value + unit * change, now.waiting, True), now)
+        change = correction(now.chain, columns.discount, fault, reduction=ROUGH, most=MOST_INNER)
+        return _look(columns, _sweeps(columns, now.value + change, now.waiting, True), now)
 
     now = jax.lax.while_loop(unfinished, step, _look(columns, _sweeps(columns, start, jnp.asarray(0), True), None))
     # The milestone's iterate, unless the last is better than it or it is all there is.
