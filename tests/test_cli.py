@@ -73,24 +73,6 @@ def test_every_environment_has_a_default_noise_model(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_theory_prints_a_certificate_and_draws_it(tmp_path):
-    done = robustirl(
-        "theory", "--expert-noise", "0.2", "--steps", "50", "--sweep", "0.1", "--out", "here", cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    for phrase in ("mismatch d_dyn = 0.4", "can it be matched: yes", "1 - d/2 gives 0.8", "worst return within d_dyn"):
-        assert phrase in done.stdout
-    assert {path.name for path in (tmp_path / "here").iterdir()} == {"theory-three-state.png", "theory-three-state.svg"}
-
-
-def test_theory_judges_an_occupancy_from_a_file(tmp_path):
-    (tmp_path / "rho.txt").write_text("0.1\n0.9\n0.0\n")
-    done = robustirl("theory", "--learner-noise", "0.2", "--occupancy", "rho.txt", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "can it be matched: no" in done.stdout
-    assert "occupancy gap of 0.36" in done.stdout
-
-
 def test_an_unknown_option_is_named(tmp_path):
     done = robustirl("reproduce", "--alfas", "1", cwd=tmp_path)
     assert done.returncode == 2

@@ -8,9 +8,10 @@ import numpy as np
 import tyro
 from rich.table import Table
 
-from robustirl import envs
+from robustirl import demonstrations, envs
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError
+from robustirl.experiments.evidence_report import DemonstrationsReport, report_demonstrations
 from robustirl.experiments.specs import PAPER_EXPERT_NOISES
 from robustirl.experiments.theory_report import Learnt, PairReport, report_pairs
 from robustirl.irl.mce import PAPER_STEPS
@@ -31,6 +32,10 @@ class Theory:
     """The expert's noise."""
     occupancy: Path | None = None
     """An expert's state occupancy in place of an expert's world: a text file, one number a state."""
+    demos: Path | None = None
+    """Demonstrations in place of an expert's world: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
+    tail: Literal["renormalise", "hold", "chain"] = "renormalise"
+    """What stands in for the unseen rest of truncated demonstrations."""
     alpha: float | None = None
     """The player's chance of control; by the rule 1 - d/2 when left out."""
     discount: float | None = None
@@ -49,8 +54,9 @@ def run_theory(command: Theory) -> int:
     """The `theory` command."""
     options = {} if command.discount is None else {"discount": command.discount}
     environment = envs.make(command.environment, **options)
-    if command.occupancy is not None:
-        return _from_occupancy(command, environment)
+    if command.occupancy is not None or command.demos is not None:
+        _require_no_expert(command)
+        return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
     if command.out is not None and command.out.exists() and not command.out.is_dir():
         raise InvalidInputError(f"{command.out} is a file, but --out must name a folder; choose another name.")
     noises = list(dict.fromkeys([command.expert_noise, *(command.sweep if command.out else ())]))
@@ -76,8 +82,21 @@ def run_theory(command: Theory) -> int:
     return 0
 
 
+def _require_no_expert(command: Theory) -> None:
+    """Refuse what only an expert's world could answer, rather than pass over it."""
+    given = "--occupancy" if command.demos is None else "--demos"
+    if command.demos is not None and command.occupancy is not None:
+        raise InvalidInputError("--occupancy and --demos both stand for the expert; give one of them.")
+    for name, value in (("--alpha", command.alpha), ("--out", command.out)):
+        if value is not None:
+            raise InvalidInputError(
+                f"{name} {value} is for fits and bounds, which need the expert's world and its true reward, not"
+                f" {given}; leave one of the two out (`robustirl fit` learns from demonstrations)."
+            )
+
+
 def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
-    """What can be said from demonstrations alone: whether they can be matched, and if not, how nearly."""
+    """What can be said from an occupancy alone: whether it can be matched, and if not, how nearly."""
     path = command.occupancy
     assert path is not None
     try:
@@ -85,13 +104,44 @@ def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{path} cannot be read as one number a line ({error}).") from None
     learner = environment.mdp(command.learner_noise, command.noise_model)
-    console.print(
-        f"{environment.name}, learner's noise {command.learner_noise:g}, occupancy from {path}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    _print_existence(find_matching_policy(learner, occupancy), closest_occupancy(learner, occupancy))
+    matching, closest = find_matching_policy(learner, occupancy), closest_occupancy(learner, occupancy)
+    _say(f"{environment.name}, learner's noise {command.learner_noise:g}, occupancy from {path}")
+    _print_existence(matching, closest)
     return 0
+
+
+def _from_demos(command: Theory, environment: envs.Environment) -> int:
+    """The same from demonstrations, whose occupancy is an estimate with an error."""
+    assert command.demos is not None
+    given = demonstrations.load(command.demos)
+    learner = environment.mdp(command.learner_noise, command.noise_model)
+    report = report_demonstrations(learner, given, tail=command.tail)
+    _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
+    _say(given.describe())
+    _print_evidence(report)
+    return 0
+
+
+def _print_evidence(report: DemonstrationsReport) -> None:
+    estimate, (low, high) = report.estimate, report.gap_interval
+    share = f"{estimate.confidence:.0%}".replace("%", " %")
+    _say(
+        f"their occupancy at γ = {estimate.discount:g} is within {estimate.error:.3g} of the expert's in l1 ({share}):"
+        f" radius {estimate.radius:.3g} for their number, {estimate.bias:.3g} for truncated episodes"
+    )
+    _print_existence(report.matching, report.closest)
+    own = f"the smallest occupancy gap to the expert's own occupancy is between {low:.3g} and {high:.3g} ({share})"
+    if report.verdict == "no":
+        _say(f"{own}: it cannot be matched")
+    else:
+        _say(f"{own}: these demonstrations leave open whether it can be matched")
+    alpha = report.alpha
+    _say(f"which α: the demonstrations suggest {alpha.alpha:.3g} (between {alpha.low:.3g} and {alpha.high:.3g});")
+    _say(f"  {alpha.note}")
+
+
+def _say(line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_report(name: str, report: PairReport) -> None:
