@@ -38,7 +38,7 @@ class Reproduce:
     """Which kernels the noise means: for grids uniform-state (the default), uniform-action, published."""
     experiments: tuple[str, ...] = catalogue.MAIN
     """Which experiments: all, or some of best-alpha, all-alphas, alpha-study, gap, transfer, fixed-start,
-    robust-experts, sampled, convergence."""
+    robust-experts, sampled, convergence. Studies among them set some of the options below themselves, and say so."""
     alphas: tuple[float, ...] = PAPER_ALPHAS
     """The player's chances of control; 1 is standard MCE IRL."""
     learner_noise: tuple[float, ...] = PAPER_LEARNER_NOISES
@@ -46,7 +46,7 @@ class Reproduce:
     expert_noise: tuple[float, ...] = PAPER_EXPERT_NOISES
     """The expert's noises, along the axis of each panel."""
     seeds: tuple[int, ...] | None = None
-    """The layouts, where an environment has several; its usual one when left out."""
+    """The layouts, where an environment has several; its usual one when left out. Figures show means of several."""
     expert: Literal["soft", "optimal"] | None = None
     """The expert's policy for the true reward; that of the published runs when left out."""
     steps: int = PAPER_STEPS
@@ -57,28 +57,65 @@ class Reproduce:
     """The folder to write to."""
 
 
+OPTIONS = {
+    "alphas": "alphas",
+    "learner_noises": "learner_noise",
+    "expert_noises": "expert_noise",
+    "seeds": "seeds",
+    "steps": "steps",
+    "expert": "expert",
+}
+"""The options of a `Grid`, and what they are called here."""
+
+
 def plan_of(command: Reproduce) -> Plan:
     """The command as a plan, after checking it."""
     names = tuple(dict.fromkeys(command.environments))
     for name in names:
         envs.make(name)
-    options = {
-        "alphas": command.alphas,
-        "learner_noises": command.learner_noise,
-        "expert_noises": command.expert_noise,
-        "seeds": command.seeds,
-        "steps": command.steps,
-        "expert": command.expert,
-    }
+    options = {name: getattr(command, field) for name, field in OPTIONS.items()}
     models = tuple(dict.fromkeys(command.noise_model)) or envs.make(names[0]).noise_models[:1]
     plan = Plan(catalogue.choose(command.experiments), Grid(names, tuple(options.items())), models, explain=True)
     check_specs(plan.specs)
     return plan
 
 
+def departures(command: Reproduce, plan: Plan) -> list[str]:
+    """A sentence for every experiment that sets an option itself which was asked to be something else.
+
+    Example:
+        >>> command = Reproduce(("gridworld-4",), experiments=("all-alphas", "alpha-study"), alphas=(1.0, 0.7))
+        >>> departures(command, plan_of(command))
+        ['alpha-study is defined by α = 1, 0.95, 0.9, and does not follow --alphas.']
+    """
+    usual = {field.name: field.default for field in dataclasses.fields(command)}
+    asked = {
+        name: getattr(command, field) for name, field in OPTIONS.items() if getattr(command, field) != usual[field]
+    }
+    lines = []
+    for item in plan.experiments:
+        apart = [name for name, value in item.kept.items() if name in asked and asked[name] != value]
+        if apart:
+            own = " and ".join(f"{_SHOWN[name]}{_values(item.kept[name])}" for name in apart)
+            options = " or ".join(f"--{OPTIONS[name].replace('_', '-')}" for name in apart)
+            lines.append(f"{item.name} is defined by {own}, and does not follow {options}.")
+    return lines
+
+
+_SHOWN = {"alphas": "α = ", "learner_noises": "the learner's noise ", "seeds": "", "expert": "its expert, "}
+
+
+def _values(kept: object) -> str:
+    if kept is None:
+        return "the environment's usual layout"
+    return ", ".join(f"{value:g}" for value in kept) if isinstance(kept, tuple) else str(kept)
+
+
 def run_reproduce(command: Reproduce) -> int:
     """The `reproduce` command."""
     plan = plan_of(command)
+    for line in departures(command, plan):
+        console.print(line, highlight=False, soft_wrap=True)
     outcome = run_with_progress(
         lambda progress: reproduce(plan, command.out, redraw=command.redraw, progress=progress), len(plan.specs)
     )
@@ -95,17 +132,22 @@ def run_reproduce(command: Reproduce) -> int:
 
 def _print_returns(name: str, model: str, records: list[Record]) -> None:
     noises = sorted({record.spec.expert_noise for record in records})
-    table = Table(title=f"{name} ({model}): return in the learner's world, by the expert's noise", title_justify="left")
+    layouts = len({record.spec.seed for record in records})
+    title = f"{name} ({model}): return in the learner's world, by the expert's noise"
+    table = Table(title=title + (f"; means of {layouts} layouts" if layouts > 1 else ""), title_justify="left")
     table.add_column("learner's noise", justify="right")
     table.add_column("α", justify="right")
     for noise in noises:
         table.add_column(f"{noise:g}", justify="right")
     table.add_column("optimal", justify="right")
-    cells = {(r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise): r for r in reversed(records)}
+    cells: dict[tuple[float, float, float], list[Record]] = {}
+    for r in records:
+        cells.setdefault((r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise), []).append(r)
     for learner, alpha in dict.fromkeys((r.spec.learner_noise, r.spec.alpha) for r in records):
         row = [cells[learner, alpha, noise] for noise in noises]
-        returns = (f"{record.total_return:.1f}" for record in row)
-        table.add_row(f"{learner:g}", f"{alpha:g}", *returns, f"{row[0].optimal_return:.1f}")
+        returns = (f"{np.mean([r.total_return for r in cell]):.1f}" for cell in row)
+        optimal = np.mean([r.optimal_return for r in row[0]])
+        table.add_row(f"{learner:g}", f"{alpha:g}", *returns, f"{optimal:.1f}")
     console.print(table)
 
 

@@ -5,13 +5,13 @@ run once.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.published import published_returns
-from robustirl.experiments.specs import PAPER_ENVIRONMENTS, Record, RunSpec, grid_of_specs
+from robustirl.experiments.specs import PAPER_ENVIRONMENTS, PAPER_EXPERT_NOISES, Record, RunSpec, grid_of_specs
 from robustirl.irl.mce import PAPER_STEPS
 
 MORE = 10  # Times as many steps, where learning goes on.
@@ -38,6 +38,7 @@ class Experiment:
         question: What one looks for in the figure.
         specs: Its runs, for an environment grid and a noise model.
         draw: Its figures, from records of those runs (and perhaps others) under that noise model.
+        kept: The options of `Grid` that it sets itself, whatever is asked for; all others it follows.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Experiment:
     question: str
     specs: Callable[["Grid", str], tuple[RunSpec, ...]]
     draw: Callable[["Grid", str, Sequence[Record]], list[Drawing]]
+    kept: Mapping[str, object] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Grid:
     def specs(self, name: str, model: str, **changes) -> tuple[RunSpec, ...]:
         """The cells of one environment."""
         return grid_of_specs(name, model, **{**dict(self.options), **changes})
+
+    @property
+    def expert_noises(self) -> tuple[float, ...]:
+        """The expert's noises, along the axis of every figure."""
+        return dict(self.options).get("expert_noises", PAPER_EXPERT_NOISES)  # pyright: ignore[reportReturnType]
 
     @property
     def steps(self) -> int:
@@ -85,24 +92,38 @@ def _returns(grid: Grid, model: str, records: Sequence[Record], *, best_only: bo
     drawings = []
     for name in grid.environments:
         own = _of(grid.specs(name, model), records)
-        layout = [record for record in own if record.spec.seed == own[0].spec.seed]
-        if not layout:
+        if not own:
             continue
 
-        def make(layout=layout):
+        def make(own=own):
             from robustirl.experiments import figures
 
-            environment = layout[0].spec.make_environment()
+            environment = own[0].spec.make_environment()
             known = None if isinstance(environment, envs.ObjectWorld) else published  # Their layout of objects is lost.
-            note = f"noise model: {model}"
-            return figures.figure_returns(environment, layout, known, note, best_only=best_only)
+            note = f"noise model: {model}" + layouts_note(own)
+            return figures.figure_returns(environment, own, known, note, best_only=best_only)
 
         drawings.append(Drawing(name, make))
     return drawings
 
 
+def layouts_note(records: Sequence[Record]) -> str:
+    """What a figure of means has to say if its records are of several layouts; nothing if of one."""
+    count = len({record.spec.seed for record in records})
+    return f"; means of {count} layouts, 95 % bands" if count > 1 else ""
+
+
+# What the studies set themselves, whatever is asked for: each shows one thing, and these are what it shows it by.
+ONE_LAYOUT = {"seeds": None}
+STILL_LEARNER = {"learner_noises": (0.0,), **ONE_LAYOUT}
+ALPHA_STUDY = {"alphas": (1.0, 0.95, 0.9), "learner_noises": (0.05,), **ONE_LAYOUT}
+TRANSFER = {**STILL_LEARNER, "expert": "optimal"}  # The theorems are about optimal experts.
+SAMPLED = {"alphas": (1.0, 0.9), **STILL_LEARNER}
+CONVERGENCE = {"alphas": (1.0, 0.9, 0.8), **STILL_LEARNER}
+
+
 def _alpha_study_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
-    return grid_of_specs(grid.study, model, steps=grid.steps, alphas=(1.0, 0.95, 0.9), learner_noises=(0.05,))
+    return grid.specs(grid.study, model, **ALPHA_STUDY)
 
 
 def _of(specs: Sequence[RunSpec], records: Sequence[Record]) -> list[Record]:
@@ -140,46 +161,35 @@ def _gap(grid: Grid, model: str, records: Sequence[Record]) -> list[Drawing]:
     def make():
         from robustirl.experiments import figures
 
-        return figures.figure_gap(own, note=f"noise model: {model}")
+        count = len({record.spec.seed for record in own})
+        return figures.figure_gap(own, note=f"noise model: {model}" + (f"; {count} layouts" if count > 1 else ""))
 
     return [Drawing("study", make)] if own else []
 
 
 def _transfer_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
-    # The theorems are about optimal experts.
-    direct = grid_of_specs(grid.study, model, steps=grid.steps, learner_noises=(0.0,), expert="optimal")
+    direct = grid.specs(grid.study, model, **TRANSFER)
+    trains = [noise for noise in grid.expert_noises if noise > 0] or grid.expert_noises
     moved = tuple(
-        spec
-        for train in (0.05, 0.1, 0.15, 0.2)
-        for spec in grid_of_specs(
-            grid.study,
-            model,
-            steps=grid.steps,
-            alphas=(1.0,),
-            learner_noises=(0.0,),
-            expert="optimal",
-            train_noise=train,
-        )
+        spec for train in trains for spec in grid.specs(grid.study, model, **TRANSFER, alphas=(1.0,), train_noise=train)
     )
     return direct + moved
 
 
 def _fixed_start_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
-    return grid_of_specs(grid.study, model, steps=grid.steps, start="fixed")
+    return grid.specs(grid.study, model, **ONE_LAYOUT, start="fixed")
 
 
 def _robust_expert_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
     return tuple(
         spec
         for strength in (1.0, 0.95, 0.9, 0.85)
-        for spec in grid_of_specs(grid.study, model, steps=grid.steps, learner_noises=(0.0,), expert_alpha=strength)
+        for spec in grid.specs(grid.study, model, **STILL_LEARNER, expert_alpha=strength)
     )
 
 
 def _sampled_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
-    return grid_of_specs(
-        grid.study, model, steps=grid.steps, alphas=(1.0, 0.9), learner_noises=(0.0,), sampled=TRAJECTORIES
-    )
+    return grid.specs(grid.study, model, **SAMPLED, sampled=TRAJECTORIES)
 
 
 def _convergence_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
@@ -188,7 +198,7 @@ def _convergence_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:
         spec
         for name in names or [grid.study]
         for steps in (grid.steps, MORE * grid.steps)
-        for spec in grid_of_specs(name, model, alphas=(1.0, 0.9, 0.8), learner_noises=(0.0,), steps=steps)
+        for spec in grid.specs(name, model, **CONVERGENCE, steps=steps)
     )
 
 
@@ -222,6 +232,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             " it is too weak (underestimated).",
             _alpha_study_specs,
             _study(_alpha_study_specs, "figure_alpha_study", titled=True),
+            ALPHA_STUDY,
         ),
         Experiment(
             "gap",
@@ -239,6 +250,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             " the expert's world, and what it loses with a wrong one.",
             _transfer_specs,
             _study(_transfer_specs, "figure_transfer"),
+            TRANSFER,
         ),
         Experiment(
             "fixed-start",
@@ -247,6 +259,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Every trajectory starts in the cell farthest from the goal.",
             _fixed_start_specs,
             _study(_fixed_start_specs, "figure_returns", titled=True),
+            ONE_LAYOUT,
         ),
         Experiment(
             "robust-experts",
@@ -256,6 +269,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             " further from danger.",
             _robust_expert_specs,
             _study(_robust_expert_specs, "figure_robust_experts"),
+            STILL_LEARNER,
         ),
         Experiment(
             "sampled",
@@ -264,6 +278,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Sampled returns should scatter around the exact ones by their standard error.",
             _sampled_specs,
             _study(_sampled_specs, "figure_sampled"),
+            SAMPLED,
         ),
         Experiment(
             "convergence",
@@ -273,6 +288,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             " rewards grow without end.",
             _convergence_specs,
             _study(_convergence_specs, "figure_convergence"),
+            CONVERGENCE,
         ),
     )
 }

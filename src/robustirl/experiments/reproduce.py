@@ -164,7 +164,9 @@ def _maps(plan: Plan, store: Store, records: Sequence[Record], name: str, model:
     own = [r for r in catalogue.main_records(plan.grid, model, records) if r.spec.environment == name]
     if not isinstance(environment, envs.GridWorld) or not own:
         return None
+    layouts = len({r.spec.seed for r in own})
     own = [r for r in own if r.spec.seed == own[0].spec.seed]
+    which = f"; layout {own[0].spec.seed}, one of {layouts}" if layouts > 1 else ""
     far = max((r.spec.expert_noise - r.spec.learner_noise, r.spec.expert_noise, r.spec.learner_noise) for r in own)
     cell = [r for r in own if (r.spec.expert_noise, r.spec.learner_noise) == far[1:]]
     standard = next((r for r in cell if r.spec.alpha == 1), None)
@@ -179,7 +181,7 @@ def _maps(plan: Plan, store: Store, records: Sequence[Record], name: str, model:
         made = standard.spec.make_environment()
         assert isinstance(made, envs.GridWorld)
         found = store.finding(standard.spec), store.finding(robust.spec)
-        return figures.figure_maps(made, *found, note=f"noise model: {model}")
+        return figures.figure_maps(made, *found, note=f"noise model: {model}{which}")
 
     return make
 

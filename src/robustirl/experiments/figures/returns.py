@@ -11,6 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from robustirl.envs import Environment, GridWorld
 from robustirl.experiments.figures.maps import draw_reward_map
 from robustirl.experiments.figures.style import LEARNER, OPTIMAL, ROBUST, STANDARD, STYLE, Look, bottom_legend, looks
+from robustirl.experiments.layouts import cells
 from robustirl.experiments.published import PublishedReturn
 from robustirl.experiments.specs import Record
 from robustirl.experiments.summary import best_alpha
@@ -29,8 +30,8 @@ def figure_returns(
     """One panel per learner noise, one line per α, and the reward map where there is one.
 
     Args:
-        environment: The environment the records are of.
-        records: The runs to draw.
+        environment: The environment the records are of; its map is that of the first layout.
+        records: The runs to draw; where they are of several layouts, means with 95 % bands.
         published: The paper's own returns, drawn as faint open circles.
         note: A line under the title, naming the kernel.
         best_only: Draw of the robust runs only those with the panel's best α, as in the paper's main figure.
@@ -44,7 +45,9 @@ def figure_returns(
         ratios = [0.8] * has_map + [1.0] * len(noises)
         axes = list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios)[0])
         if isinstance(environment, GridWorld):
-            draw_reward_map(axes.pop(0), environment)
+            several = len({record.spec.seed for record in records}) > 1
+            title = f"true reward, layout {environment.layout}" if several else "true reward"
+            draw_reward_map(axes.pop(0), environment, title)
         for axis, noise in zip(axes, noises, strict=True):
             panel = [record for record in records if record.spec.learner_noise == noise]
             shown = dict(styles)
@@ -70,16 +73,22 @@ def figure_returns(
 def draw_panel(
     axis: Axes, records: Sequence[Record], styles: Mapping[float, Look], published: PublishedReturns | None = None
 ) -> None:
-    """The curves of one learner noise."""
+    """The curves of one learner noise; of several layouts the mean, with a band of its 95 % interval."""
     learner = records[0].spec.learner_noise
+    optimal = float(np.mean([record.optimal_return for record in records]))
+    found = cells(records, lambda record: record.total_return)
     axis.axvline(learner, color=LEARNER, linestyle=":", linewidth=1.4, label=r"learner's noise $\epsilon_L$")
-    axis.axhline(records[0].optimal_return, color=OPTIMAL, linestyle="--", linewidth=1.2, label="optimal")
+    axis.axhline(optimal, color=OPTIMAL, linestyle="--", linewidth=1.2, label="optimal")
     named = False
     for alpha, look in styles.items():
-        curve = sorted((r.spec.expert_noise, r.total_return) for r in records if r.spec.alpha == alpha)
-        if not curve:
+        noises = sorted(expert for _, own, expert in found if own == alpha)
+        if not noises:
             continue
-        noises, returns = zip(*curve, strict=True)
+        curve = [found[learner, alpha, noise] for noise in noises]
+        returns = [entry.mean for entry in curve]
+        if any(entry.count > 1 for entry in curve):
+            low, high = [entry.low for entry in curve], [entry.high for entry in curve]
+            axis.fill_between(noises, low, high, color=look.colour, alpha=0.15, linewidth=0)
         axis.plot(
             noises,
             returns,
@@ -167,17 +176,17 @@ def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
                 (1.0, STANDARD, "o", "standard"),
                 (best, ROBUST[3], "v", "robust, best α of the environment"),
             ):
-                cells: dict[float, list[float]] = {}
+                gaps: dict[float, list[float]] = {}
                 for r in own:
                     if r.spec.alpha == alpha:
                         mismatch = round(r.spec.expert_noise - r.spec.learner_noise, 9)
-                        cells.setdefault(mismatch, []).append(r.total_return - r.expert_return)
-                xs = sorted(cells)
+                        gaps.setdefault(mismatch, []).append(r.total_return - r.expert_return)
+                xs = sorted(gaps)
                 if xs:
                     axis.plot(
-                        xs, [np.mean(cells[x]) for x in xs], color=colour, marker=marker, markersize=4, label=label
+                        xs, [np.mean(gaps[x]) for x in xs], color=colour, marker=marker, markersize=4, label=label
                     )
-                    dots = [(x, y) for x in xs for y in cells[x]]
+                    dots = [(x, y) for x in xs for y in gaps[x]]
                     axis.scatter(*zip(*dots, strict=True), color=colour, s=5, alpha=0.35, linewidths=0)
             axis.axhline(0, color=OPTIMAL, linewidth=0.9)
             axis.axvline(0, color=LEARNER, linestyle=":", linewidth=1.2)
