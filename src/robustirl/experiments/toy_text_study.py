@@ -72,7 +72,7 @@ def both_ways(*noises: float) -> tuple[tuple[float, float], ...]:
 WORLDS = (
     World("frozen-lake-8x8", "slip", both_ways(0.2, 0.4, GYMNASIUM_SLIP)),
     World("cliff-walking", "wind", both_ways(0.1, 0.2, 0.4)),
-    World("taxi", "rain", both_ways(0.2), alphas=(1.0, 0.9)),
+    World("taxi", "rain", both_ways(0.2), draws=5, alphas=(1.0, 0.9)),
 )
 
 Key = tuple[float, float, int, str]
