@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from robustirl.cli import main
+
 SMALL = ["--alphas", "1", "0.9", "--learner-noise", "0", "--expert-noise", "0", "0.1", "--steps", "3"]
 
 
@@ -56,31 +58,41 @@ def test_reproduce_writes_the_table_and_the_figure(tmp_path):
         (["reproduce", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
     ],
 )
-def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tmp_path):
+def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tmp_path, monkeypatch, capsys):
     (tmp_path / "taken").write_text("mine")
-    done = robustirl(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    lines = [line for line in done.stderr.splitlines() if line.startswith("robustirl: ")]
-    assert len(lines) == 1
-    assert sentence in lines[0]
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2  # In this process: to start one for each takes far longer than the work.
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = (line for line in printed.err.splitlines() if line.startswith("robustirl: "))
+    assert sentence in line
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_every_environment_has_a_default_noise_model(tmp_path):
-    done = robustirl("reproduce", "three-state", *SMALL, "--out", "here", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
-def test_an_unknown_option_is_named(tmp_path):
-    done = robustirl("reproduce", "--alfas", "1", cwd=tmp_path)
+def test_a_process_ends_with_the_status_and_no_traceback(tmp_path):
+    done = robustirl("reproduce", "gridworld-9", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--alfas" in done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("robustirl: there is no environment 'gridworld-9'; choose one of gridworld-1,")
+    assert "Traceback" not in done.stderr
 
 
-def test_version(tmp_path):
-    assert robustirl("--version", cwd=tmp_path).stdout.startswith("robustirl 0.")
+def test_every_environment_has_a_default_noise_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "three-state", *SMALL, "--out", "here"]) == 0
+
+
+def test_an_unknown_option_is_named(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["reproduce", "--alfas", "1"])
+    assert caught.value.code == 2
+    assert "--alfas" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("robustirl 0.")
 
 
 def first_batch(folder, limit=120):

@@ -109,7 +109,7 @@ def test_several_layouts_are_drawn_as_means_with_bands(seeds):
     assert isinstance(figure, Figure)
     panels = {axis.get_title(): axis for axis in figure.axes}
     panel = next(axis for title, axis in panels.items() if "epsilon_L" in title)
-    lines = {line.get_label(): line.get_ydata() for line in panel.lines}
+    lines = {str(line.get_label()): np.asarray(line.get_ydata()) for line in panel.lines}
     standard = next(values for label, values in lines.items() if "standard" in label)
     expected = [
         interval([r.total_return for r in records if (r.spec.alpha, r.spec.expert_noise) == (1.0, noise)])
