@@ -217,7 +217,8 @@ def test_a_folder_of_another_request_is_left_alone(tmp_path, refused):
 
 def test_no_curve_leaves_its_panel():
     name = "gridworld-4"
-    records = [item.record for item in flat(run(grid_of_specs(name, "published", steps=20), workers=1))]
+    specs = grid_of_specs(name, "published", alphas=(1.0, 0.8), steps=20)
+    records = [item.record for item in flat(run(specs, workers=1))]
     figure = figure_returns(envs.make(name), records, published_returns())
     for axis in figure.axes[1:4]:
         low, high = axis.get_ylim()

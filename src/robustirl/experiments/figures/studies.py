@@ -59,7 +59,8 @@ def figure_transfer(records: Sequence[Record], note: str = "") -> Figure:
         if right.lines:
             right.set_yscale("log")
         else:
-            right.text(0.5, 0.5, "the theory has no bounds\nfor a kernel that leaks", ha="center", va="center")
+            words = "the theory has no bounds\nfor a kernel that leaks"
+            right.text(0.5, 0.5, words, ha="center", va="center", transform=right.transAxes)
             right.set_xlim(left.get_xlim())
             right.set_yticks([])
         for axis in (left, right):
