@@ -101,7 +101,7 @@ def time_figure() -> dict[str, dict[str, float]]:
     """Warm time of the 75 runs of one figure in one compiled call, on all cores."""
     from robustirl import envs
     from robustirl.experiments import grid_of_specs
-    from robustirl.experiments.runner import Laboratory
+    from robustirl.experiments.laboratory import Laboratory
     from robustirl.irl import fit_many
 
     lab = Laboratory(envs.make("gridworld-1"), "uniform-state")

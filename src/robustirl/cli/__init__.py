@@ -12,6 +12,7 @@ import tyro
 from robustirl import __version__
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
+from robustirl.cli.continuous import Continuous, run_continuous
 from robustirl.cli.demos import Demos, run_demos
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
@@ -36,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
         | Annotated[Compare, tyro.conf.subcommand("compare")]
         | Annotated[Layouts, tyro.conf.subcommand("layouts")]
+        | Annotated[Continuous, tyro.conf.subcommand("continuous")]
         | Annotated[Theory, tyro.conf.subcommand("theory")]
         | Annotated[Fit, tyro.conf.subcommand("fit")]
         | Annotated[Demos, tyro.conf.subcommand("demos")]
@@ -52,6 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return run_compare(command)
             case Layouts():
                 return run_layouts(command)
+            case Continuous():
+                return run_continuous(command)
             case Theory():
                 return run_theory(command)
             case Fit():

@@ -21,7 +21,8 @@ def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcom
 
         def report(phase: str, done: int, of: int) -> None:
             if phase not in tasks:
-                note = f"{phase} (compiling first)" if phase == "learning" and done < of else phase
+                slow = phase != "drawing" and phase != "explaining" and done < of
+                note = f"{phase} (compiling first)" if slow else phase
                 tasks[phase] = progress.add_task(note, total=of, completed=done)
             progress.update(tasks[phase], completed=done, description=phase if done else None)  # pyright: ignore[reportArgumentType]
 
@@ -39,13 +40,13 @@ def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcom
     )
     failed = sum(record.verdict == "failed" for record in outcome.records)
     if failed:
-        console.print(f"{failed} runs failed: their planner could not vouch for its answer; see the column verdict.")
+        console.print(f"{failed} runs failed: they could not vouch for their numbers; see the column verdict.")
     named = outcome.files if len(outcome.files) <= MOST_NAMED else [*outcome.files[:2], *outcome.files[-1:]]
     for path in named:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
     if len(named) < len(outcome.files):
         console.print(
-            f"and {len(outcome.files) - len(named)} figures in {named[-1].parent / 'figures'}", soft_wrap=True
+            f"and {len(outcome.files) - len(named)} more there and in {named[-1].parent / 'figures'}", soft_wrap=True
         )
     return outcome
 

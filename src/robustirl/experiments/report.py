@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jinja2
+import markupsafe
 import numpy as np
 
 from robustirl import envs
@@ -37,10 +38,8 @@ def write_report(
     comparisons = compare_with_standard(main)
     cells = compare([r for r in main if _as_published(r)])
     failed = sum(r.verdict == "failed" for r in records)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["percent"] = lambda value: f"{value:.1%}".replace("%", " %")
-    source = importlib.resources.files("robustirl.experiments") / "data" / "report.html.jinja"
-    page = environment.from_string(source.read_text(encoding="utf-8")).render(
+    page = render(
+        "report.html.jinja",
         models=plan.noise_models,
         count=len(records),
         configuration=", ".join(f"{name} {value}" for name, value in configuration().items()),
@@ -60,6 +59,21 @@ def write_report(
     path = out / "report.html"
     write_atomically(path, page)
     return path
+
+
+def render(template: str, **content: object) -> str:
+    """A page from one of the package's templates, in the package's style."""
+    data = importlib.resources.files("robustirl.experiments") / "data"
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["percent"] = lambda value: f"{value:.1%}".replace("%", " %")
+    style = markupsafe.Markup((data / "page.css").read_text(encoding="utf-8").rstrip("\n"))
+    source = (data / template).read_text(encoding="utf-8")
+    return environment.from_string(source).render(style=style, **content)
+
+
+def embedded(paths: Sequence[Path]) -> str:
+    """The SVG among a figure's files, as a page can hold it."""
+    return base64.b64encode(_svg(paths).read_bytes()).decode()
 
 
 def _as_published(record: Record) -> bool:
@@ -244,7 +258,7 @@ def _sections(plan: "Plan", drawn: "Drawn") -> list[dict]:
 
 def _section(name: str, title: str, question: str, source: str, drawn: "Drawn") -> dict:
     figures = [
-        _Figure(label, model, "svg+xml", base64.b64encode(_svg(paths).read_bytes()).decode(), name == "alpha-study")
+        _Figure(label, model, "svg+xml", embedded(paths), name == "alpha-study")
         for (own, model, label), paths in drawn.items()
         if own == name
     ]

@@ -3,17 +3,19 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
 from robustirl.experiments import catalogue
 from robustirl.experiments.catalogue import Experiment, Grid
 from robustirl.experiments.comparison import Explanation, compare, explain
+from robustirl.experiments.kinds import KINDS, by_kind
 from robustirl.experiments.results import results_csv, results_parquet
 from robustirl.experiments.runner import Timing, run
-from robustirl.experiments.specs import Record, RunSpec
+from robustirl.experiments.specs import Identified, Record, RunSpec
 from robustirl.experiments.store import Store, write_atomically
 from robustirl.experiments.summary import best_alpha
 
@@ -55,7 +57,7 @@ class Outcome:
         files: What was written.
     """
 
-    records: list[Record]
+    records: list[Any]
     complete: bool
     new: int
     timing: Timing
@@ -66,40 +68,49 @@ Progress = Callable[[str, int, int], object]
 """Called with what is being done, how much of it is finished, and how much there is."""
 
 
-def check_specs(specs: Sequence[RunSpec]) -> None:
+def check_specs(specs: Sequence[Identified]) -> None:
     """Refuse an impossible request before any work is done or any file is touched."""
     for spec in specs:
         spec.check()
 
 
-def compute(specs: Sequence[RunSpec], out: Path, progress: Progress = lambda *_: None) -> Outcome:
+def compute(specs: Sequence[Identified], out: Path, progress: Progress = lambda *_: None) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
+    Kinds of runs follow each other in the order of the request, so that later ones find what they need of earlier ones.
     An interrupt (Ctrl-C) ends it early; what is finished is kept, and the same request into the same folder goes on
     from there.
     """
     check_specs(specs)
     with Store.open(Path(out), specs) as store:
         timing, complete, new = Timing(), True, 0
-        progress("learning", len(store), len(specs))
         try:
-            for batch in run(specs, timing, done=store.__contains__):
-                store.append(batch)
-                new += len(batch)
-                progress("learning", len(store), len(specs))
+            for name, own in by_kind(specs).items():
+                kind, known = KINDS[name], sum(spec in store for spec in own)
+                progress(kind.activity, known, len(own))
+                equipment = kind.equip(store.finding, own) if known < len(own) else None
+                for batch in run(own, timing, done=store.__contains__, equipment=equipment):
+                    store.append(batch)
+                    new += len(batch)
+                    progress(kind.activity, sum(spec in store for spec in own), len(own))
         except KeyboardInterrupt:
             complete = False
         records = store.records()
-        files = write_tables(records, store.folder) if records else []
+        files = write_tables(records, store.folder)
     return Outcome(records, complete, new, timing, files)
 
 
-def write_tables(records: Sequence[Record], out: Path) -> list[Path]:
-    """`results.csv` and `results.parquet`."""
-    table, parquet = out / "results.csv", out / "results.parquet"
-    write_atomically(table, results_csv(records))
-    write_atomically(parquet, results_parquet(records))
-    return [table, parquet]
+def write_tables(records: Sequence[Any], out: Path, made_under: Mapping[str, str] | None = None) -> list[Path]:
+    """A table for every kind of run, as CSV and as Parquet; of finite runs `results.csv` and `results.parquet`."""
+    written = []
+    for name, own in reversed(by_kind(records).items()):  # What was asked for stands before what it needed.
+        for suffix, content in (
+            ("csv", results_csv(own, made_under)),
+            ("parquet", results_parquet(own, made_under)),
+        ):
+            written.append(out / f"{KINDS[name].table}.{suffix}")
+            write_atomically(written[-1], content)
+    return written
 
 
 def reproduce(plan: Plan, out: Path, *, redraw: bool = False, progress: Progress = lambda *_: None) -> Outcome:

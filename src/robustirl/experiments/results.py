@@ -3,58 +3,71 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from robustirl.experiments.specs import Record, RunSpec
+from robustirl.experiments.kinds import FINITE, Kind, kind_of
 from robustirl.experiments.store import configuration
 
-SPEC_COLUMNS = tuple(field.name for field in dataclasses.fields(RunSpec))
 # The record's own, under the names they have had from the start where those differ.
-_RENAMED = {"total_return": "return", "steps": "steps_taken"}
-OUTCOMES = tuple(field.name for field in dataclasses.fields(Record) if field.name != "spec")
+_RENAMED = {FINITE.name: {"total_return": "return", "steps": "steps_taken"}}
 CONFIGURATION = ("robustirl", "jax", "dtype", "device")  # The whole of it stands in store.json and in every batch.
-COLUMNS = (*SPEC_COLUMNS, *(_RENAMED.get(name, name) for name in OUTCOMES), *CONFIGURATION)
 TIME_COLUMNS = ("seconds",)
 
 
-def row(record: Record) -> dict[str, object]:
-    """A record as one flat row."""
-    outcomes = {_RENAMED.get(name, name): getattr(record, name) for name in OUTCOMES}
-    here = configuration()
+def columns(kind: Kind) -> dict[str, object]:
+    """The columns of a kind's table and their types: the spec's, then the record's, then the configuration's."""
+    renamed = _RENAMED.get(kind.name, {})
+    spec = {field.name: field.type for field in dataclasses.fields(kind.spec)}  # pyright: ignore[reportArgumentType]
+    outcomes = {
+        renamed.get(field.name, field.name): field.type
+        for field in dataclasses.fields(kind.record)
+        if field.name != "spec"
+    }
+    return {**spec, **outcomes, **dict.fromkeys(CONFIGURATION, str)}
+
+
+COLUMNS = tuple(columns(FINITE))
+
+
+def row(record: Any, made_under: Mapping[str, str] | None = None) -> dict[str, object]:
+    """A record as one flat row; its configuration is the present one unless another is given."""
+    renamed = _RENAMED.get(kind_of(record.spec).name, {})
+    outcomes = {
+        renamed.get(field.name, field.name): getattr(record, field.name)
+        for field in dataclasses.fields(record)
+        if field.name != "spec"
+    }
+    here = configuration() if made_under is None else made_under
     return {**dataclasses.asdict(record.spec), **outcomes, **{name: here[name] for name in CONFIGURATION}}
 
 
-def results_csv(records: Sequence[Record]) -> str:
-    """The table as text: numbers in full precision, nothing where there is nothing."""
+def results_csv(records: Sequence[Any], made_under: Mapping[str, str] | None = None) -> str:
+    """The table of records of one kind as text: numbers in full precision, nothing where there is nothing."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(buffer, columns(kind_of(records[0].spec)), lineterminator="\n")
     writer.writeheader()
     for record in records:
-        entries = row(record)
+        entries = row(record, made_under)
         entries["seconds"] = f"{record.seconds:.6f}"
         writer.writerow({name: repr(value) if isinstance(value, float) else value for name, value in entries.items()})
     return buffer.getvalue()
 
 
-def results_parquet(records: Sequence[Record]) -> bytes:
-    """The table as the bytes of a Parquet file."""
+def results_parquet(records: Sequence[Any], made_under: Mapping[str, str] | None = None) -> bytes:
+    """The table of records of one kind as the bytes of a Parquet file."""
     import pyarrow  # Here, so that only a table loads it.
     import pyarrow.parquet
 
     kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-    fields = {field.name: field.type for field in (*dataclasses.fields(RunSpec), *dataclasses.fields(Record))}
-    fields |= dict.fromkeys(CONFIGURATION, str)
-    origin = {_RENAMED.get(name, name): name for name in OUTCOMES}
-    rows = [row(record) for record in records]
-    columns = {name: [entry[name] for entry in rows] for name in COLUMNS}
+    types = columns(kind_of(records[0].spec))
+    rows = [row(record, made_under) for record in records]
     schema = pyarrow.schema(
-        [
-            (name, next(kind for python, kind in kinds.items() if _has(fields[origin.get(name, name)], python)))
-            for name in COLUMNS
-        ]
+        [(name, next(kind for python, kind in kinds.items() if _has(found, python))) for name, found in types.items()]
     )
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    values = {name: [entry[name] for entry in rows] for name in types}
+    pyarrow.parquet.write_table(pyarrow.table(values, schema=schema), buffer)
     return buffer.getvalue()
 
 

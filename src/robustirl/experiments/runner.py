@@ -7,7 +7,6 @@ import concurrent.futures
 import concurrent.futures.process
 import contextlib
 import dataclasses
-import functools
 import itertools
 import multiprocessing
 import os
@@ -15,19 +14,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
 import jax
 
-from robustirl import envs
-from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import RobustIRLError
-from robustirl.experiments.laboratory import Laboratory
-from robustirl.experiments.specs import Finding, RunSpec
+from robustirl.experiments.compilation import compilation
+from robustirl.experiments.kinds import Bench, Kind, kind_of
+from robustirl.experiments.specs import Finding, Identified
 from robustirl.precision import enable_x64
-
-CPU_BATCH = 5  # Small, so that work is saved often and shared evenly between the cores.
-GPU_BATCH = 500
-WORTH_SPAWNING = 12  # Batches; fewer are done here before a second process has even started.
 
 
 @dataclasses.dataclass
@@ -38,26 +33,37 @@ class Timing:
     computation: float = 0.0
 
 
-def batches(specs: Sequence[RunSpec], size: int | None = None) -> list[tuple[RunSpec, ...]]:
+def batches(specs: Sequence[Identified], size: int | None = None) -> list[tuple[Identified, ...]]:
     """The specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
 
     Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
     very batches, and so the very numbers, of an undisturbed one.
     """
-    if size is None:
-        size = CPU_BATCH if jax.default_backend() == "cpu" else GPU_BATCH
-    groups: dict[Hashable, list[RunSpec]] = {}
+    groups: dict[Hashable, list[Identified]] = {}
     for spec in specs:
-        groups.setdefault(_company(spec), []).append(spec)
-    return [tuple(group[start : start + size]) for group in groups.values() for start in range(0, len(group), size)]
+        kind = kind_of(spec)
+        groups.setdefault((kind.name, kind.company(spec)), []).append(spec)
+    cut = []
+    for group in groups.values():
+        step = _size(kind_of(group[0]), len(group)) if size is None else size
+        cut += [tuple(group[start : start + step]) for start in range(0, len(group), step)]
+    return cut
+
+
+def _size(kind: Kind, count: int) -> int:
+    """How many runs a batch: few on a CPU; on an accelerator as many as may be, in batches of one size."""
+    if jax.default_backend() == "cpu":
+        return kind.cpu_batch
+    return -(-count // -(-count // kind.gpu_batch))
 
 
 def run(
-    specs: Sequence[RunSpec],
+    specs: Sequence[Identified],
     timing: Timing | None = None,
     *,
-    done: Callable[[RunSpec], bool] = lambda _: False,
+    done: Callable[[Any], bool] = lambda _: False,
     workers: int | None = None,
+    equipment: object = None,
 ) -> Iterator[list[Finding]]:
     """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
 
@@ -66,26 +72,30 @@ def run(
         timing: Where to add up the time taken.
         done: Whether a run's outcome is known already; a batch is skipped if all of its runs are.
         workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
+        equipment: What the laboratories are given to work with; see `Kind.equip`.
     """
     timing = Timing() if timing is None else timing
     todo = [batch for batch in batches(specs) if not all(done(spec) for spec in batch)]
     if workers is None:
         cores = len(_cores()) if jax.default_backend() == "cpu" else 1
-        workers = cores if len(todo) >= WORTH_SPAWNING else 1
+        workers = cores if todo and len(todo) >= kind_of(todo[0][0]).worth_spawning else 1
     if workers == 1:
-        bench = _Bench()
+        bench = _Bench(equipment)
         for batch in todo:
             findings, overhead, seconds = bench.work(batch)
             timing.compilation += overhead
             timing.computation += seconds
             yield findings
         return
-    begin = time.time()
+    begin, before_this = time.time(), dataclasses.replace(timing)
     overheads = 0.0
     context = multiprocessing.get_context("spawn")
     counter = context.Value("i", 0)
     pool = concurrent.futures.ProcessPoolExecutor(
-        workers, context, initializer=_start, initargs=(counter, bool(jax.config.read("jax_enable_x64")), begin)
+        workers,
+        context,
+        initializer=_start,
+        initargs=(counter, bool(jax.config.read("jax_enable_x64")), begin, equipment),
     )
     before = set(multiprocessing.active_children())
     try:
@@ -94,8 +104,8 @@ def run(
         for finished in concurrent.futures.as_completed(futures):
             findings, overhead, _ = finished.result()
             overheads += overhead
-            timing.compilation = overheads / workers
-            timing.computation = time.time() - begin - timing.compilation
+            timing.compilation = before_this.compilation + overheads / workers
+            timing.computation = before_this.computation + time.time() - begin - overheads / workers
             yield findings
     except concurrent.futures.process.BrokenProcessPool:
         raise RobustIRLError(
@@ -127,56 +137,49 @@ def _deaf() -> Iterator[None]:
 class _Bench:
     """Does batches, one after the other, and remembers what it has made and compiled."""
 
-    def __init__(self, begin: float | None = None):
-        self._laboratories: dict[Hashable, Laboratory] = {}
+    def __init__(self, equipment: object = None, begin: float | None = None):
+        self._laboratories: dict[Hashable, Bench] = {}
         self._compiled: set[Hashable] = set()
+        self._equipment = equipment
         self._begin = begin
 
-    def work(self, batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float, float]:
+    def work(self, batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
         """The findings of a batch, the seconds spent on getting ready, and those on the batch itself.
 
-        The first batch of a shape is done twice, once to compile, so that recorded times are those of warm runs.
+        Where a kind of run rehearses, the first batch of a shape is done twice, once to compile, so that recorded times
+        are those of warm runs; otherwise compilation is watched, and its time taken off.
         """
         overhead = 0.0 if self._begin is None else time.time() - self._begin
         self._begin = None
-        if (shape := _shape(batch[0])) not in self._compiled:
-            overhead += self._do(batch)[1]
+        kind = kind_of(batch[0])
+        if kind.rehearse and (shape := (kind.name, kind.shape(batch[0]))) not in self._compiled:
+            overhead += sum(self._do(kind, batch)[1:])
             self._compiled.add(shape)
-        found, seconds = self._do(batch)
-        return found, overhead, seconds
+        found, compiling, seconds = self._do(kind, batch)
+        return found, overhead + compiling, seconds
 
-    def _do(self, batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float]:
+    def _do(self, kind: Kind, batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
         begin = time.perf_counter()
-        lab = self._laboratory(batch[0])
-        fits = lab.fit(_padded(batch), steps=batch[0].steps, throw=False)
-        found = [lab.finding(spec, result, 0.0) for spec, result in zip(batch, fits, strict=False)]
-        seconds = time.perf_counter() - begin
+        with compilation() as spent:
+            found = self._laboratory(kind, batch[0]).findings(batch, kind.cpu_batch)
+        whole = time.perf_counter() - begin
+        compiling = 0.0 if kind.rehearse else min(spent.seconds, whole)
+        seconds = whole - compiling
         share = seconds / len(batch)
         timed = [dataclasses.replace(item, record=dataclasses.replace(item.record, seconds=share)) for item in found]
-        return timed, seconds
+        return timed, compiling, seconds
 
-    def _laboratory(self, spec: RunSpec) -> Laboratory:
-        key = dataclasses.replace(
-            spec,
-            learner_noise=0.0,
-            expert_noise=0.0,
-            alpha=1.0,
-            steps=0,
-            train_noise=None,
-            sampled=0,
-            demonstrations=0,
-            draw=0,
-            auto="",
-        )
+    def _laboratory(self, kind: Kind, spec: Identified) -> Bench:
+        key = kind.name, kind.place(spec)
         if key not in self._laboratories:
-            self._laboratories[key] = Laboratory.of(spec)
+            self._laboratories[key] = kind.laboratory(spec, self._equipment)
         return self._laboratories[key]
 
 
 _bench: _Bench | None = None
 
 
-def _start(counter, double: bool, begin: float) -> None:
+def _start(counter, double: bool, begin: float, equipment: object) -> None:
     """Make a fresh process a worker, tied to a core of its own."""
     global _bench
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -188,7 +191,7 @@ def _start(counter, double: bool, begin: float) -> None:
         os.sched_setaffinity(0, {cores[place % len(cores)]})
     if double:
         enable_x64()
-    _bench = _Bench(begin)
+    _bench = _Bench(equipment, begin)
 
 
 def _die_with_parent() -> None:
@@ -199,7 +202,7 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def _work(batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float, float]:
+def _work(batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
     assert _bench is not None
     return _bench.work(batch)
 
@@ -207,34 +210,6 @@ def _work(batch: tuple[RunSpec, ...]) -> tuple[list[Finding], float, float]:
 def _cores() -> list[int]:
     """The cores this process may use."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-
-
-def _company(spec: RunSpec) -> Hashable:
-    """What the runs of a batch share: all but the noises, α, and how the outcome is measured."""
-    same = dataclasses.replace(
-        spec, learner_noise=0.0, expert_noise=0.0, alpha=1.0, sampled=0, demonstrations=0, draw=0, auto=""
-    )
-    return dataclasses.replace(same, train_noise=None if spec.train_noise is None else 0.0)
-
-
-def _shape(spec: RunSpec) -> Hashable:
-    """What a compiled program hangs on."""
-    return _kind(spec.environment), spec.noise_model == PUBLISHED, spec.steps, bool(spec.sampled)
-
-
-@functools.cache
-def _kind(name: str) -> Hashable:
-    """Grids of one size and one kind of reward share their programs; any other environment has its own."""
-    environment = envs.make(name)
-    if not isinstance(environment, envs.GridWorld):
-        return name
-    return environment.shape, environment.reward_model
-
-
-def _padded(batch: tuple[RunSpec, ...]) -> tuple[RunSpec, ...]:
-    """A batch of the usual size on a CPU: a smaller one would be compiled anew."""
-    missing = CPU_BATCH - len(batch) if jax.default_backend() == "cpu" else 0
-    return batch + (batch[-1],) * missing if missing > 0 else batch
 
 
 def flat(results: Iterator[list[Finding]]) -> list[Finding]:

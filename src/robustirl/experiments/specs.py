@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,21 @@ STARTS = ("uniform", "fixed")
 AUTO = ("", "states", "actions")
 
 
+class Identified:
+    """A spec: a frozen dataclass, named by its content."""
+
+    @property
+    def identity(self) -> str:
+        """A hash of the content: equal for equal specs, on every machine."""
+        text = json.dumps(dataclasses.asdict(self), sort_keys=True)  # pyright: ignore[reportArgumentType]
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def check(self) -> None:
+        """Refuse what cannot be run, before any work is done."""
+
+
 @dataclasses.dataclass(frozen=True, order=True)
-class RunSpec:
+class RunSpec(Identified):
     """One learner, one expert, one α: everything that determines a run's numbers.
 
     Attributes:
@@ -68,12 +82,6 @@ class RunSpec:
         for name in ("learner_noise", "expert_noise", "alpha", "expert_alpha", "train_noise"):
             if isinstance(value := getattr(self, name), int):
                 object.__setattr__(self, name, float(value))
-
-    @property
-    def identity(self) -> str:
-        """A hash of the content: equal for equal specs, on every machine."""
-        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def make_environment(self) -> envs.Environment:
         """The environment, in the layout and with the start distribution of this run."""
@@ -158,12 +166,12 @@ class Finding:
     """A record with the arrays behind it.
 
     Attributes:
-        record: The numbers.
-        arrays: By name: `reward` and `occupancy`, `expert_occupancy`, `player_occupancy` `[S]`, `player`, `opponent`
-            `[S, A]`.
+        record: The numbers: a `Record`, or that of another kind of run.
+        arrays: By name; of a finite run `reward` and `occupancy`, `expert_occupancy`, `player_occupancy` `[S]`,
+            `player`, `opponent` `[S, A]`.
     """
 
-    record: Record
+    record: Any
     arrays: dict[str, np.ndarray]
 
 

@@ -10,7 +10,6 @@ batch that differs in any of them is refused rather than mixed in.
 """
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import importlib.metadata
@@ -19,13 +18,15 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
 import robustirl
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.specs import Finding, Record, RunSpec
+from robustirl.experiments.kinds import record_as_json, record_from_json, spec_as_json, spec_from_json
+from robustirl.experiments.specs import Finding, Identified
 
 SCHEMA = 1
 
@@ -49,10 +50,11 @@ def _versions() -> dict[str, str]:
 class Store:
     """The finished runs of one request."""
 
-    def __init__(self, folder: Path, specs: Sequence[RunSpec]):
+    def __init__(self, folder: Path, specs: Sequence[Identified], made_under: dict[str, str] | None = None):
         self.folder = folder
         self.specs = tuple(specs)
-        self._known: dict[RunSpec, Path] = {}
+        self.configuration = configuration() if made_under is None else made_under
+        self._known: dict[Identified, Path] = {}
 
     @property
     def batches(self) -> Path:
@@ -61,14 +63,14 @@ class Store:
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, folder: Path, specs: Sequence[RunSpec]) -> "Iterator[Store]":
+    def open(cls, folder: Path, specs: Sequence[Identified]) -> "Iterator[Store]":
         """Open the folder for this request, or make it; refuse one that belongs to another, or that is in use.
 
         The folder is ours until the context ends: a second command is kept out. The lock dies with the process.
         """
         folder = Path(folder)
         store = cls(folder, specs)
-        note = {"schema": SCHEMA, "configuration": configuration(), "specs": [dataclasses.asdict(s) for s in specs]}
+        note = {"schema": SCHEMA, "configuration": store.configuration, "specs": [spec_as_json(s) for s in specs]}
         path = folder / "store.json"
         if folder.exists() and not folder.is_dir():
             raise InvalidInputError(f"{folder} is a file, but --out must name a folder; choose another name.")
@@ -95,7 +97,7 @@ class Store:
     def read(cls, folder: Path) -> "Store":
         """Open a store to look at, whatever was asked for and wherever it was made."""
         note = read_note(Path(folder) / "store.json")
-        store = cls(Path(folder), note["specs"])
+        store = cls(Path(folder), note["specs"], note["configuration"])
         store._scan(note["configuration"])
         return store
 
@@ -109,7 +111,7 @@ class Store:
                 )
             self._known |= {record.spec: path for record in records}
 
-    def __contains__(self, spec: RunSpec) -> bool:
+    def __contains__(self, spec: Identified) -> bool:
         return spec in self._known
 
     def __len__(self) -> int:
@@ -123,12 +125,12 @@ class Store:
         write_atomically(path, encode(findings))
         self._known |= dict.fromkeys(specs, path)
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Any]:
         """The finished runs, in the order of the request."""
         found = {record.spec: record for path in set(self._known.values()) for record in read_batch(path)[0]}
         return [found[spec] for spec in self.specs if spec in found]
 
-    def finding(self, spec: RunSpec) -> Finding:
+    def finding(self, spec: Identified) -> Finding:
         """A finished run with its arrays."""
         if spec not in self._known:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
@@ -167,7 +169,7 @@ def read_note(path: Path) -> dict:
         note = json.loads(path.read_text(encoding="utf-8"))
         schema = int(note["schema"])
         if schema <= SCHEMA:
-            note["specs"] = [RunSpec(**entry) for entry in note["specs"]]
+            note["specs"] = [spec_from_json(entry) for entry in note["specs"]]
             if not isinstance(note["configuration"], dict):
                 raise TypeError("its configuration is none")
     except FileNotFoundError:
@@ -190,7 +192,7 @@ def _brief(error: BaseException) -> str:
 
 
 def _require_same(found: dict, asked: dict, folder: Path) -> None:
-    if [dataclasses.asdict(spec) for spec in found["specs"]] != asked["specs"]:
+    if [spec_as_json(spec) for spec in found["specs"]] != asked["specs"]:
         raise InvalidInputError(
             f"{folder} holds results of another request; choose another --out or remove that folder first."
         )
@@ -209,7 +211,7 @@ def _difference(theirs: dict, ours: dict) -> str:
 
 def encode(findings: Sequence[Finding]) -> bytes:
     """A batch as the bytes of an npz file."""
-    content = {"configuration": configuration(), "records": [dataclasses.asdict(item.record) for item in findings]}
+    content = {"configuration": configuration(), "records": [record_as_json(item.record) for item in findings]}
     text = json.dumps(content).encode()
     arrays = {f"all_{name}": np.stack([item.arrays[name] for item in findings]) for name in findings[0].arrays}
     digest = _digest(text, arrays)
@@ -228,7 +230,7 @@ def _digest(text: bytes, arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def read_batch(path: Path) -> tuple[list[Record], dict[str, str]]:
+def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
     """The records of a batch file and their configuration, after checking all of it."""
     try:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
@@ -243,8 +245,8 @@ def read_batch(path: Path) -> tuple[list[Record], dict[str, str]]:
         ) from None
 
 
-def _records(content: dict) -> list[Record]:
-    return [Record(**{**entry, "spec": RunSpec(**entry["spec"])}) for entry in content["records"]]
+def _records(content: dict) -> list[Any]:
+    return [record_from_json(entry) for entry in content["records"]]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -1,0 +1,110 @@
+"""`robustirl continuous`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+from rich.table import Table
+
+from robustirl.cli.console import console, run_with_progress
+from robustirl.experiments.continuous import learners, redrawn, reproduce_continuous
+from robustirl.experiments.continuous_specs import (
+    CONTINUOUS_ALPHAS,
+    CONTINUOUS_EXPERT_NOISES,
+    CONTINUOUS_LEARNER_NOISES,
+    ContinuousRecord,
+    ContinuousSpec,
+    continuous_grid,
+    with_experts,
+)
+from robustirl.experiments.packing import unpack_store
+from robustirl.experiments.reproduce import check_specs
+from robustirl.experiments.statistics import cell_statistics
+from robustirl.experiments.store import Store
+
+
+@dataclasses.dataclass(frozen=True)
+class Continuous:
+    """Run the paper's continuous experiment, GaussianGrid by relative-entropy IRL: tables, figures and report.html.
+
+    What is finished is kept: the same command goes on where an interrupt or a kill left it, and does nothing twice.
+    """
+
+    seeds: int = 20
+    """How many seeds a cell, 0, 1, …"""
+    alphas: tuple[float, ...] = CONTINUOUS_ALPHAS
+    """The player's chances of control; 1 is standard RE IRL."""
+    learner_noise: Annotated[tuple[float, ...], tyro.conf.arg(aliases=["--learner-noises"])] = CONTINUOUS_LEARNER_NOISES
+    """The learner's noises, one panel each."""
+    expert_noise: Annotated[tuple[float, ...], tyro.conf.arg(aliases=["--expert-noises"])] = CONTINUOUS_EXPERT_NOISES
+    """The expert's noises, along the axis of each panel."""
+    algorithm: str = ContinuousSpec.algorithm
+    """How to learn: default, or paper for Algorithm 3 as printed."""
+    noise_model: str = ContinuousSpec.noise_model
+    """What noise does: towards-origin, as in the paper, or uniform-action."""
+    scales: Literal["published", "printed"] = "published"
+    """The scales of the features: those of the published policies, or none as in the text."""
+    demonstrations: int = ContinuousSpec.demonstrations
+    """How many episodes of the expert a learner has."""
+    rounds: int | None = None
+    """Rounds of learning per run; those of the algorithm when left out."""
+    expert_steps: int = ContinuousSpec.expert_steps
+    """Policy steps in the training of an expert."""
+    expert_attempts: int = ContinuousSpec.expert_attempts
+    """Trainings per expert, of which the best is kept."""
+    records: Path | None = None
+    """Draw the runs in this file, as benchmarks/continuous.py writes it, and run nothing."""
+    redraw: bool = False
+    """Draw the figures and write the page again, even if no run was missing."""
+    out: Path = Path("out/continuous")
+    """The folder to write to."""
+
+
+def run_continuous(command: Continuous) -> int:
+    """The `continuous` command."""
+    if command.records is not None:
+        unpack_store(command.records, command.out)
+        outcome = run_with_progress(lambda progress: redrawn(command.out, progress), 0)
+        _print_cells(learners(Store.read(command.out)))
+        return 0
+    specs = continuous_grid(
+        alphas=command.alphas,
+        learner_noises=command.learner_noise,
+        expert_noises=command.expert_noise,
+        seeds=command.seeds,
+        algorithm=command.algorithm,
+        noise_model=command.noise_model,
+        scales=command.scales,
+        demonstrations=command.demonstrations,
+        rounds=command.rounds,
+        expert_steps=command.expert_steps,
+        expert_attempts=command.expert_attempts,
+    )
+    everything = with_experts(specs)
+    check_specs(everything)
+    outcome = run_with_progress(
+        lambda progress: reproduce_continuous(specs, command.out, redraw=command.redraw, progress=progress),
+        len(everything),
+    )
+    if not outcome.complete:
+        return 130
+    _print_cells([record for record in outcome.records if isinstance(record, ContinuousRecord)])
+    return 0
+
+
+def _print_cells(records: list[ContinuousRecord]) -> None:
+    cells = {(c.learner_noise, c.alpha, c.expert_noise): c for c in cell_statistics(records)}
+    noises = sorted({key[2] for key in cells})
+    table = Table(
+        title="return in the learner's world (interquartile mean over seeds) and episodes that reach the goal,"
+        " by the expert's noise",
+        title_justify="left",
+    )
+    for heading in ("learner's noise", "α", *(f"{noise:g}" for noise in noises)):
+        table.add_column(heading, justify="right")
+    for learner, alpha in dict.fromkeys(key[:2] for key in cells):
+        row = [cells.get((learner, alpha, noise)) for noise in noises]
+        texts = (f"{c.interquartile.value:.1f} ({100 * c.goal.value:.0f} %)" if c else "" for c in row)
+        table.add_row(f"{learner:g}", f"{alpha:g}", *texts)
+    console.print(table)
