@@ -129,7 +129,8 @@ PICTURES = (
         "Standard against the best robust learner",
         "the paper's figure of the continuous experiment",
         "The standard learner (black) should fall behind as the expert's noise moves to the right of the learner's;"
-        " the robust one should hold, and every episode reach the goal. Circles are the published policies.",
+        " the robust one should hold, and every episode reach the goal."
+        " Circles are the published policies. What lies below the scale stands in the table.",
         lambda store: _returns(store, best_only=True),
     ),
     Picture(

@@ -74,12 +74,26 @@ def check_specs(specs: Sequence[Identified]) -> None:
         spec.check()
 
 
-def compute(specs: Sequence[Identified], out: Path, progress: Progress = lambda *_: None) -> Outcome:
+def compute(
+    specs: Sequence[Identified],
+    out: Path,
+    progress: Progress = lambda *_: None,
+    *,
+    size: int | None = None,
+    tables: bool = True,
+) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
     Kinds of runs follow each other in the order of the request, so that later ones find what they need of earlier ones.
     An interrupt (Ctrl-C) ends it early; what is finished is kept, and the same request into the same folder goes on
     from there.
+
+    Args:
+        specs: What to run.
+        out: The folder.
+        progress: Told how far it is.
+        size: Runs a batch, where the usual number does not suit the device.
+        tables: Whether to write tables, which takes a library that a machine for computing may lack.
     """
     check_specs(specs)
     with Store.open(Path(out), specs) as store:
@@ -89,14 +103,14 @@ def compute(specs: Sequence[Identified], out: Path, progress: Progress = lambda 
                 kind, known = KINDS[name], sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
                 equipment = kind.equip(store.finding, own) if known < len(own) else None
-                for batch in run(own, timing, done=store.__contains__, equipment=equipment):
+                for batch in run(own, timing, done=store.__contains__, size=size, equipment=equipment):
                     store.append(batch)
                     new += len(batch)
                     progress(kind.activity, sum(spec in store for spec in own), len(own))
         except KeyboardInterrupt:
             complete = False
         records = store.records()
-        files = write_tables(records, store.folder)
+        files = write_tables(records, store.folder) if tables else []
     return Outcome(records, complete, new, timing, files)
 
 

@@ -63,6 +63,7 @@ def run(
     *,
     done: Callable[[Any], bool] = lambda _: False,
     workers: int | None = None,
+    size: int | None = None,
     equipment: object = None,
 ) -> Iterator[list[Finding]]:
     """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
@@ -72,10 +73,11 @@ def run(
         timing: Where to add up the time taken.
         done: Whether a run's outcome is known already; a batch is skipped if all of its runs are.
         workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
+        size: Runs a batch, where the usual number does not suit the device.
         equipment: What the laboratories are given to work with; see `Kind.equip`.
     """
     timing = Timing() if timing is None else timing
-    todo = [batch for batch in batches(specs) if not all(done(spec) for spec in batch)]
+    todo = [batch for batch in batches(specs, size) if not all(done(spec) for spec in batch)]
     if workers is None:
         cores = len(_cores()) if jax.default_backend() == "cpu" else 1
         workers = cores if todo and len(todo) >= kind_of(todo[0][0]).worth_spawning else 1

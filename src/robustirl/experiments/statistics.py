@@ -55,15 +55,16 @@ class CellStatistics:
 STATISTICS = tuple(field.name for field in dataclasses.fields(CellStatistics) if field.type is Estimate)
 
 
-def interquartile_mean(values: np.ndarray) -> np.ndarray:
-    """The mean along the last axis without the lowest and the highest quarter, each rounded down to whole values.
+def interquartile_mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    """The mean along an axis without the lowest and the highest quarter, each rounded down to whole values.
 
     Example:
         >>> interquartile_mean(np.array([-9000.0, 1.0, 2.0, 3.0])).item()
         1.5
     """
-    cut = values.shape[-1] // 4
-    return np.sort(values, -1)[..., cut : values.shape[-1] - cut].mean(-1)
+    ordered = np.sort(np.moveaxis(values, axis, -1), -1)
+    cut = ordered.shape[-1] // 4
+    return np.asarray(ordered[..., cut : ordered.shape[-1] - cut].mean(-1))
 
 
 def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np.mean) -> Estimate:
@@ -71,7 +72,7 @@ def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np
 
     Args:
         values: The sample, one value a seed.
-        statistic: A function of an array and its `axis`, such as `np.mean`, or of an array's last axis alone.
+        statistic: A function of an array and its `axis`, such as `np.mean`.
 
     Example:
         >>> found = bootstrap([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -83,13 +84,12 @@ def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np
         raise InvalidInputError(
             f"the sample has the shape {sample.shape}, but one axis with at least one value is needed."
         )
-    over = interquartile_mean if statistic is interquartile_mean else lambda array: statistic(array, axis=-1)
-    value = float(over(sample))
+    value = float(statistic(sample, axis=-1))
     if len(sample) < 2:
         return Estimate(value, -np.inf, np.inf)
     draws = np.random.default_rng(0).integers(len(sample), size=(RESAMPLES, len(sample)))
     tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(over(sample[draws]), [tail, 100 - tail])
+    low, high = np.percentile(statistic(sample[draws], axis=-1), [tail, 100 - tail])
     return Estimate(value, float(low), float(high))
 
 

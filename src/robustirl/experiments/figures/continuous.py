@@ -63,11 +63,14 @@ def figure_continuous(
             above.set_title(title)
             below.set_xlabel(r"expert's noise $\epsilon_E$")
             below.set_xticks(sorted({cell.expert_noise for cell in cells}))
-        _limit(rows[0][0], cells, marks)
+        values = [cell.interquartile.value for cell in cells] + list(marks.values())
+        if best_only and published:
+            values += [published[key].median for cell in cells if (key := _key(cell)) in published and cell.alpha == 1]
+        _limit(rows[0][0], values)
         rows[1][0].set_ylim(-0.05, 1.08)
         rows[0][0].set_ylabel("return in the learner's world")
         rows[1][0].set_ylabel("reach the goal")
-        rows[1][0].yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0))
+        rows[1][0].yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, symbol=" %"))
         figure.suptitle(f"GaussianGrid   ({note})" if note else "GaussianGrid", fontsize=11)
         bottom_legend(figure, *rows[0][0].get_legend_handles_labels())
     return figure
@@ -99,14 +102,14 @@ def _draw(
         circles = [
             (cell.expert_noise + shift, getattr(published[key], known))
             for cell in own
-            if published and (key := (cell.learner_noise, cell.expert_noise, alpha)) in published
+            if published and (key := _key(cell)) in published
         ]
         if circles:
             axis.plot(
                 *zip(*circles, strict=True),
                 linestyle="none",
                 marker="o",
-                markersize=9,
+                markersize=9 if len(styles) <= 2 else 6,
                 markerfacecolor="none",
                 markeredgecolor=look.colour,
                 alpha=0.45,
@@ -115,9 +118,12 @@ def _draw(
             named = True
 
 
-def _limit(axis: Axes, cells: Sequence[CellStatistics], marks: Mapping[float, float]) -> None:
+def _key(cell: CellStatistics) -> tuple[float, float, float]:
+    return cell.learner_noise, cell.expert_noise, cell.alpha
+
+
+def _limit(axis: Axes, values: Sequence[float]) -> None:
     """Keep the scale to what can be told apart: a learner that never arrives loses thousands."""
-    values = [cell.interquartile.value for cell in cells] + list(marks.values())
     top, bottom = max(values), min(values)
     room = 0.06 * max(min(top - bottom, LOST), 20.0)
-    axis.set_ylim(max(axis.get_ylim()[0], top - LOST, bottom - 10 * room), top + 2 * room)
+    axis.set_ylim(max(axis.get_ylim()[0], top - LOST, bottom - 4 * room), top + 2 * room)
