@@ -7,14 +7,16 @@ BIN := .venv/bin
 OUT ?= out
 NOISE_MODELS := uniform-state uniform-action published
 WORKERS ?= 2
+SEEDS ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare layouts existence alpha test test-all lint format bench clean
+.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench clean
 
 help:
 	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
 	@echo "make compare     compare the five grids with the published numbers, cell by cell"
 	@echo "make layouts     ObjectWorld over forty layouts, with intervals; $(OUT)/layouts"
+	@echo "make continuous  the paper's continuous experiment with $(SEEDS) seeds (about an hour on two cores); $(OUT)/continuous"
 	@echo "make existence   whether the experts of the paper's environments can be matched; a table"
 	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
 	@echo "make test        lint and the fast tests"
@@ -30,6 +32,9 @@ compare: .venv/run
 
 layouts: .venv/run
 	$(BIN)/robustirl layouts --out $(OUT)/layouts
+
+continuous: .venv/run
+	$(BIN)/robustirl continuous --seeds $(SEEDS) --out $(OUT)/continuous
 
 existence: .venv/run
 	$(BIN)/python -m robustirl.experiments.existence_table

@@ -33,6 +33,10 @@ class ExpertSpec(Identified):
         steps: Policy steps.
         attempts: Trainings, of which the best by measured return is kept.
         seed: Decides all draws.
+
+    Example:
+        >>> ExpertSpec(0.1).world().noise.item()
+        0.1
     """
 
     noise: float
@@ -82,6 +86,11 @@ class ContinuousSpec(Identified):
         expert_steps: See `ExpertSpec`.
         expert_attempts: See `ExpertSpec`.
         expert_seed: See `ExpertSpec`.
+
+    Example:
+        >>> spec = ContinuousSpec(learner_noise=0.0, expert_noise=0.2, alpha=0.9, rounds=50)
+        >>> spec.expert == ExpertSpec(0.2), spec.config.rounds
+        (True, 50)
     """
 
     learner_noise: float

@@ -162,7 +162,12 @@ KINDS = {kind.name: kind for kind in (FINITE, EXPERT, CONTINUOUS)}
 
 
 def kind_of(spec: Identified) -> Kind:
-    """The kind of a spec."""
+    """The kind of a spec.
+
+    Example:
+        >>> kind_of(ExpertSpec(0.1)).name
+        'expert'
+    """
     return next(kind for kind in KINDS.values() if kind.spec is type(spec))
 
 

@@ -24,6 +24,15 @@ def pack_store(folder: Path, path: Path) -> Path:
     Args:
         folder: The store.
         path: The file, by custom with the suffix `.npz`.
+
+    Example:
+        >>> from robustirl.experiments import RunSpec
+        >>> with tempfile.TemporaryDirectory() as name:
+        ...     with Store.open(Path(name) / "here", [RunSpec("gridworld-1", "published", 0.0, 0.1, 1.0)]):
+        ...         pass
+        ...     file = pack_store(Path(name) / "here", Path(name) / "runs.npz")
+        ...     unpack_store(file, Path(name) / "there").specs[0].expert_noise
+        0.1
     """
     store = Store.read(folder)  # Nothing damaged goes on a journey.
     files = {_NOTE: store.folder / _NOTE, **{batch.name: batch for batch in sorted(store.batches.glob("*.npz"))}}

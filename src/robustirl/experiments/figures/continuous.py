@@ -40,7 +40,9 @@ def figure_continuous(
     styles = looks(sorted({cell.alpha for cell in cells}, reverse=True))
     marks = {record.spec.noise: record.mean_return for record in experts}
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(3.4 * len(noises) + 0.6, 5.4), layout=ConstrainedLayoutEngine(h_pad=0.07, w_pad=0.06))
+        figure = Figure(
+            figsize=(max(3.4 * len(noises) + 0.6, 5.2), 5.4), layout=ConstrainedLayoutEngine(h_pad=0.07, w_pad=0.06)
+        )
         rows = figure.subplots(2, len(noises), squeeze=False, sharex=True, sharey="row", height_ratios=[2.2, 1])
         for (above, below), learner in zip(rows.T, noises, strict=True):
             panel = [cell for cell in cells if cell.learner_noise == learner]

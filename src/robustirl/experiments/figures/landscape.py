@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 
 from robustirl.envs.gaussian_grid import GOAL, START, GaussianGrid
 from robustirl.experiments.figures.maps import bare
@@ -20,6 +21,7 @@ from robustirl.experiments.specs import Finding
 POINTS = 121
 LEVELS = 24
 PATH = "#ffffff"
+SHOWN = 4  # Paths a panel; more would be a thicket.
 
 
 def figure_landscape(expert: Finding, standard: Finding, robust: Finding, note: str = "") -> Figure:
@@ -36,7 +38,7 @@ def figure_landscape(expert: Finding, standard: Finding, robust: Finding, note: 
         _learnt(rf"robust, $\alpha = {spec.alpha:g}$", world, robust),
     )
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11.2, 4.5), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
+        figure = Figure(figsize=(11.2, 5.1), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
         for axis, (title, reward, finding) in zip(figure.subplots(1, 3), panels, strict=True):
             bare(axis, title)
             _contours(axis, reward)
@@ -68,16 +70,18 @@ def _contours(axis: Axes, reward: Callable) -> None:
     )  # fmt: skip
     bar = axis.figure.colorbar(shades, ax=axis, orientation="horizontal", shrink=0.85, pad=0.03, aspect=32)
     bar.set_ticks(levels[:: max(len(levels) // 5, 1)].tolist())
-    bar.ax.set_xticklabels([f"{tick:.3g}" for tick in bar.get_ticks()], fontsize=7.5)
+    bar.ax.minorticks_off()
+    bar.ax.set_xticklabels([f"{tick:.2g}" for tick in bar.get_ticks()], fontsize=7.5)
     axis.set_aspect("equal")
-    axis.set_xlim(-1.04, 1.04)
-    axis.set_ylim(-1.04, 1.04)
+    axis.set_xlim(-1.03, 1.03)
+    axis.set_ylim(-1.03, 1.06)
     axis.add_patch(Rectangle((GOAL, -1), 1 - GOAL, 1 - GOAL, facecolor="#E69F00", edgecolor=STANDARD, linewidth=0.8))
-    axis.text(0.93, -0.9, "goal", ha="right", va="bottom", fontsize=8, color=STANDARD)
+    outline = [withStroke(linewidth=2.5, foreground=PATH)]
+    axis.text(0.8, -0.95, "goal", ha="right", va="center", fontsize=8.5, color=STANDARD, path_effects=outline)
 
 
 def _paths(axis: Axes, paths: np.ndarray) -> None:
-    for path in paths:
-        axis.plot(*path.T, color=STANDARD, linewidth=2.4, alpha=0.5, solid_capstyle="round")
-        axis.plot(*path.T, color=PATH, linewidth=1.1, alpha=0.95)
+    for path in paths[:SHOWN]:
+        axis.plot(*path.T, color=STANDARD, linewidth=2.2, alpha=0.5, solid_capstyle="round")
+        axis.plot(*path.T, color=PATH, linewidth=1.0, alpha=0.95)
     axis.plot(*START, marker="o", markersize=6, markerfacecolor=PATH, markeredgecolor=STANDARD)
