@@ -16,6 +16,7 @@ from robustirl.cli import main
 from robustirl.experiments import Store, figures
 from robustirl.experiments.continuous import PICTURES, learners
 from robustirl.experiments.continuous_laboratory import ExpertLaboratory
+from robustirl.experiments.continuous_report import findings
 from robustirl.experiments.continuous_specs import (
     ALGORITHMS,
     ContinuousRecord,
@@ -25,6 +26,7 @@ from robustirl.experiments.continuous_specs import (
     with_experts,
 )
 from robustirl.experiments.kinds import (
+    CONTINUOUS,
     KINDS,
     by_kind,
     kind_of,
@@ -38,6 +40,7 @@ from robustirl.experiments.published import published_continuous, published_expe
 from robustirl.experiments.reproduce import compute
 from robustirl.experiments.runner import batches, flat, run
 from robustirl.experiments.specs import RunSpec
+from robustirl.experiments.statistics import CellStatistics, Estimate
 
 ROOT = Path(__file__).parents[2]
 SIZE = ["--seeds", "2", "--alphas", "1", "0.9", "--learner-noises", "0", "--expert-noises", "0.1"]
@@ -191,7 +194,7 @@ def test_specs_of_all_kinds_come_back_from_json():
     for spec in (finite, ExpertSpec(0.1), ContinuousSpec(0.0, 0.1, 0.9, rounds=3)):
         entry = json.loads(json.dumps(spec_as_json(spec)))
         assert spec_from_json(entry) == spec
-    assert "kind" not in spec_as_json(finite)  # As before there were kinds: old stores are read.
+    assert spec_as_json(finite) == dataclasses.asdict(finite)  # As before there were kinds: old stores are read.
     assert set(KINDS) == {"finite", "expert", "continuous"}
     record = ContinuousRecord(
         ContinuousSpec(0.0, 0.1, 1.0), -1.0, -1.0, 1.0, -2.0, float("inf"), 1.0, 1.0, 9.0, 3, "failed", 1.0
@@ -215,6 +218,22 @@ def test_the_grid_is_the_papers_and_experts_come_first_once_each():
             specs[0], **{field.name: other.get(field.name, 0.5 if field.type is float else 7)}
         )
         assert changed.identity != specs[0].identity
+
+
+def test_the_page_says_in_words_what_the_numbers_say():
+    def cell(alpha, noise, value, goal=1.0):
+        about = Estimate(value, value - 5, value + 5)
+        return CellStatistics(0.0, noise, alpha, 5, Estimate(goal, goal, goal), about, about, about)
+
+    cells = [cell(1.0, 0.0, -180.0), cell(1.0, 0.2, -400.0, 0.6), cell(0.9, 0.0, -182.0), cell(0.9, 0.2, -200.0)]
+    panel, goals, published = findings(cells, published_continuous())
+    assert "the standard learner returns -400.0 (-405.0 to -395.0), the robust one (α = 0.9) -200.0" in panel
+    assert "lies above the standard one's in 1 and below it in 0." in panel
+    assert "in 3 of 4 cells" in goals
+    # Published medians: -179.9 and -384.8 at α = 1, -179.9 and -358.5 at α = 0.9; shares 1, 0.8, 1, 0.6.
+    assert "at least theirs in 1 of 4 cells" in published
+    assert "reach the goal in 3." in published
+    assert findings(cells[:2], {}) == ["Every episode of every seed reaches the goal in 1 of 2 cells."]
 
 
 def test_published_numbers_cover_the_grid():
@@ -256,3 +275,7 @@ def test_every_algorithm_runs_and_an_interrupted_sweep_ends_with_the_same_number
     assert untimed(rest.records) == untimed(whole.records)
     alone = flat(run(specs[1:]))[0].record  # Without a store, an expert is trained on the way.
     assert untimed([alone]) == untimed(whole.records)[-1:]
+    if algorithm == "default":
+        experts = CONTINUOUS.equip(Store.read(tmp_path / "whole").finding, specs)
+        shared = {item.record.spec: item.record for item in flat(run(specs, workers=2, equipment=experts))}
+        assert untimed(shared[spec] for spec in specs) == untimed(whole.records)[2:]

@@ -21,7 +21,7 @@ from robustirl.irl.result import Status
 
 MEASURED = 200  # Episodes of mean actions, of at most so many steps, as the published policies were measured.
 LONGEST = 1000
-JUDGED = 2000  # Episodes by which the best attempt at an expert is chosen.
+JUDGED = 2000  # For experts, of which there are few: 200 returns at much noise leave their mean uncertain by 6.
 PATHS, PATH_STEPS = 6, 150  # What is kept of the measured episodes, to be drawn.
 
 
@@ -37,7 +37,7 @@ class ExpertLaboratory:
         training, judging, measuring = (jnp.stack([key[i] for key in keys]) for i in range(3))
         attempts = jax.vmap(lambda key: jax.random.split(key, spec.attempts))(training)
         policies, sound = _train(worlds, attempts, judging, spec.config)
-        measured, paths = _measure(worlds, policies, measuring)
+        measured, paths = _measure(worlds, policies, measuring, JUDGED)
         found = []
         for i, own in enumerate(specs):
             evaluation = jax.tree.map(lambda leaf, i=i: leaf[i], measured)
@@ -90,7 +90,8 @@ class ContinuousLaboratory:
             throw=False,
         )
         players = _stacked([fit.player for fit in fits])
-        measured, paths = _measure(_stacked(worlds), players, jnp.stack([_keys(spec.seed)[2] for spec in padded]))
+        keys = jnp.stack([_keys(spec.seed)[2] for spec in padded])
+        measured, paths = _measure(_stacked(worlds), players, keys, MEASURED)
         found = []
         for i, (spec, fit) in enumerate(zip(specs, fits, strict=False)):
             evaluation = jax.tree.map(lambda leaf, i=i: leaf[i], measured)
@@ -171,8 +172,8 @@ def _train(
 
 
 @eqx.filter_jit
-def _measure(worlds: GaussianGrid, policies: GaussianPolicy, keys: Key[Array, " N"]):
-    return _over(lambda *item: _evaluation(item[0], item[1], MEASURED, item[2]), worlds, policies, keys)
+def _measure(worlds: GaussianGrid, policies: GaussianPolicy, keys: Key[Array, " N"], episodes: int):
+    return _over(lambda world, policy, key: _evaluation(world, policy, episodes, key), worlds, policies, keys)
 
 
 def _evaluation(

@@ -44,7 +44,7 @@ class ExpertSpec(Identified):
     noise_model: str = TOWARDS_ORIGIN
     scales: str = "published"
     steps: int = EXPERT.steps
-    attempts: int = 5
+    attempts: int = 8
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -150,7 +150,7 @@ class ContinuousSpec(Identified):
 
 @dataclasses.dataclass(frozen=True)
 class ExpertRecord:
-    """An expert and how good it is in its own world, over 200 episodes of mean actions as published.
+    """An expert and how good it is in its own world, over 2000 fresh episodes of mean actions.
 
     Attributes:
         spec: What was trained.

@@ -38,7 +38,7 @@ def figure_landscape(expert: Finding, standard: Finding, robust: Finding, note: 
         _learnt(rf"robust, $\alpha = {spec.alpha:g}$", world, robust),
     )
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11.2, 5.1), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
+        figure = Figure(figsize=(11.2, 4.85), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
         for axis, (title, reward, finding) in zip(figure.subplots(1, 3), panels, strict=True):
             bare(axis, title)
             _contours(axis, reward)
@@ -71,7 +71,7 @@ def _contours(axis: Axes, reward: Callable) -> None:
     bar = axis.figure.colorbar(shades, ax=axis, orientation="horizontal", shrink=0.85, pad=0.03, aspect=32)
     bar.set_ticks(levels[:: max(len(levels) // 5, 1)].tolist())
     bar.ax.minorticks_off()
-    bar.ax.set_xticklabels([f"{tick:.2g}" for tick in bar.get_ticks()], fontsize=7.5)
+    bar.ax.set_xticklabels([f"{tick:.2g}".replace("-", "−") for tick in bar.get_ticks()], fontsize=7.5)
     axis.set_aspect("equal")
     axis.set_xlim(-1.03, 1.03)
     axis.set_ylim(-1.03, 1.06)
