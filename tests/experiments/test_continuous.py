@@ -43,8 +43,8 @@ from robustirl.experiments.specs import RunSpec
 from robustirl.experiments.statistics import CellStatistics, Estimate
 
 ROOT = Path(__file__).parents[2]
-SIZE = ["--seeds", "2", "--alphas", "1", "0.9", "--learner-noises", "0", "--expert-noises", "0.1"]
-BRIEF = ["--rounds", "2", "--expert-steps", "1", "--expert-attempts", "2"]
+SIZE = ["--seeds", "2", "--alphas", "1", "0.9", "--learner-noises", "0", "--expert-noises", "0"]
+BRIEF = ["--rounds", "2", "--expert-steps", "150", "--expert-attempts", "1"]
 # What a machine for computing may lack.
 ABSENT = ("gymnasium", "minari", "threadpoolctl", "tyro", "rich", "matplotlib", "pyarrow", "jinja2", "tests")
 WITHOUT = f"""
@@ -84,11 +84,12 @@ def rows(path):
 def test_the_benchmark_tells_what_it_did_and_where(benchmark):
     _, said = benchmark
     assert said["complete"]
-    assert said["kinds"]["expert"]["runs"] == 2
+    assert said["kinds"]["expert"]["runs"] == 1
     assert said["kinds"]["continuous"] | {"warm_seconds_a_run": 0} == {"runs": 4, "failed": 0, "warm_seconds_a_run": 0}
     assert 0 < said["compilation_seconds"] < said["seconds"]
     assert said["machine"]["configuration"]["device"] == "cpu"
-    assert set(said["expert_returns"]) == {"0", "0.1"}
+    assert set(said["expert_returns"]) == {"0"}
+    assert said["expert_returns"]["0"] >= FLOORS[0.0]  # Without noise a fraction of the training is enough.
 
 
 def test_the_command_draws_runs_of_another_machine(benchmark, tmp_path, capsys):
@@ -101,7 +102,7 @@ def test_the_command_draws_runs_of_another_machine(benchmark, tmp_path, capsys):
     assert all(picture.title in page for picture in PICTURES)
     assert page.count("<img ") == len(PICTURES)
     assert len(rows(out / "results.csv")) == 4
-    assert [row["noise"] for row in rows(out / "experts.csv")] == ["0.0", "0.1"]
+    assert [row["noise"] for row in rows(out / "experts.csv")] == ["0.0"]
     assert len(rows(out / "statistics.csv")) == 2
     assert (out / "results.parquet").exists()
     assert "reach the goal" in " ".join(capsys.readouterr().out.split())
@@ -116,8 +117,6 @@ def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path):
     first = page.stat().st_mtime_ns
     assert main(command) == 0
     assert page.stat().st_mtime_ns == first
-    assert main([*command, "--redraw"]) == 0
-    assert page.stat().st_mtime_ns > first
     assert main([*command, "--seeds", "3"]) == 2  # A folder belongs to one request.
 
 
@@ -243,13 +242,10 @@ def test_published_numbers_cover_the_grid():
     assert published_continuous()[0.1, 0.2, 0.9].mean == -217.3
 
 
-@pytest.mark.parametrize(
-    "noise", [pytest.param(noise, marks=[] if noise == 0 else [pytest.mark.slow]) for noise in FLOORS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", FLOORS)
 def test_experts_are_as_good_as_they_must_be(noise):
-    # Without noise a fraction of the training is enough, and no attempt goes astray.
-    spec = ExpertSpec(noise) if noise else ExpertSpec(noise, steps=150, attempts=1)
-    (found,) = ExpertLaboratory().findings([spec])
+    (found,) = ExpertLaboratory().findings([ExpertSpec(noise)])
     assert found.record.goal_share == 1
     assert found.record.mean_return >= FLOORS[noise]
     assert found.record.mean_return > published_expert_returns()[noise]
