@@ -176,7 +176,7 @@ def test_a_packed_store_is_whole_or_refused(store, tmp_path, refused):
     (tmp_path / "cut.npz").write_bytes((tmp_path / "again.npz").read_bytes()[:-2000])
     with refused("cut.npz", "cannot be read as a packed store"):
         unpack_store(tmp_path / "cut.npz", tmp_path / "new")
-    np.savez(tmp_path / "other.npz", **{"../evil.npz": np.zeros(3, np.uint8)})
+    np.savez(tmp_path / "other.npz", **{"../evil.npz": np.zeros(3, np.uint8)})  # pyright: ignore[reportArgumentType]
     with refused("other.npz", "does not hold a store"):
         unpack_store(tmp_path / "other.npz", tmp_path / "new")
     content = dict(np.load(tmp_path / "again.npz"))
