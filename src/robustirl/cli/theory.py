@@ -12,9 +12,11 @@ from robustirl import demonstrations, envs
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.evidence_report import DemonstrationsReport, report_demonstrations
+from robustirl.experiments.occupancy_file import read_occupancy
 from robustirl.experiments.specs import PAPER_EXPERT_NOISES
 from robustirl.experiments.theory_report import Learnt, PairReport, report_pairs
 from robustirl.irl.mce import PAPER_STEPS
+from robustirl.mdp import as_occupancy
 from robustirl.theory.existence import Closest, Matching, closest_occupancy, find_matching_policy
 
 
@@ -99,11 +101,8 @@ def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
     """What can be said from an occupancy alone: whether it can be matched, and if not, how nearly."""
     path = command.occupancy
     assert path is not None
-    try:
-        occupancy = np.loadtxt(path, ndmin=1)
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"{path} cannot be read as one number a line ({error}).") from None
     learner = environment.mdp(command.learner_noise, command.noise_model)
+    occupancy = np.asarray(as_occupancy(read_occupancy(path), learner))
     matching, closest = find_matching_policy(learner, occupancy), closest_occupancy(learner, occupancy)
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, occupancy from {path}")
     _print_existence(matching, closest)

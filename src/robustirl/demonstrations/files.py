@@ -11,8 +11,6 @@ No format runs code when it is read. A file is replaced whole or left as it was.
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from robustirl.demonstrations.tables import csv_text, read_csv
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.demonstrations.versions import NAME, SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
+from robustirl.loading import in_brief, read_arrays
 
 
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
@@ -80,17 +79,10 @@ def _npz_bytes(demonstrations: Demonstrations) -> bytes:
 
 
 def _read_npz(content: bytes, path: str) -> Demonstrations:
-    arrays = {}
     try:
-        file = np.load(io.BytesIO(content), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it holds a single array")
-        with file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise InvalidInputError(
-            f"{path} is damaged or not an .npz file of plain arrays ({str(error).splitlines()[0]})."
-        ) from None
+        arrays = read_arrays(content)
+    except ValueError as error:
+        raise InvalidInputError(f"{path} is damaged or not an .npz file of plain arrays ({error}).") from None
     for name in ("schema", "states", "lengths", "terminated"):
         if name not in arrays:
             raise InvalidInputError(
@@ -172,7 +164,7 @@ def _json_object(path: str, number: int, text: str) -> dict:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(
-            f"line {number} of {path} is not JSON ({str(error).splitlines()[0]}); it may have been cut off."
+            f"line {number} of {path} is not JSON ({in_brief(error)}); it may have been cut off."
         ) from None
     if not isinstance(value, dict):
         raise InvalidInputError(f"line {number} of {path} is not a JSON object; write one object an episode.")

@@ -12,6 +12,7 @@ from robustirl.demonstrations.tables import COLUMNS, from_table, require_columns
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.demonstrations.versions import SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
+from robustirl.loading import in_brief
 
 
 def parquet_bytes(demonstrations: Demonstrations) -> bytes:
@@ -38,14 +39,14 @@ def read_parquet(content: bytes, path: str) -> Demonstrations:
         found = file.schema_arrow
         require_columns(path, found.names)
         data = file.read(columns=[name for name in COLUMNS if name in found.names])
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InvalidInputError(
-            f"{path} is damaged or not a Parquet file ({str(error).splitlines()[0].rstrip('.')})."
-        ) from None
-    metadata = {key.decode(): value.decode(errors="replace") for key, value in (found.metadata or {}).items()}
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path} is damaged or not a Parquet file ({in_brief(error)}).") from None
+    metadata = {
+        key.decode(errors="replace"): value.decode(errors="replace") for key, value in (found.metadata or {}).items()
+    }
     has_actions = None
     if (version := metadata.get("robustirl.schema")) is not None:
-        require_schema(path, int(version) if version.isdecimal() else version)
+        require_schema(path, int(version) if version.isdecimal() and len(version) < 19 else version)
         has_actions = metadata.get("robustirl.has_actions") == "true"
     if data.num_rows == 0:
         raise InvalidInputError(f"{path} has no rows; there must be at least one episode.")

@@ -23,7 +23,7 @@ from robustirl.demonstrations.versions import NAME, SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
 
 COLUMNS = ("episode", "step", "state", "action", "terminated")
-_COMMENT = re.compile(rf"# {re.escape(NAME)} schema=(\d+) rows=(\d+) actions=(true|false)")
+_COMMENT = re.compile(rf"# {re.escape(NAME)} schema=(\d{{1,18}}) rows=(\d{{1,18}}) actions=(true|false)")
 
 Row = Callable[[int], str]
 """Names a row of a file, by its place in the table."""
@@ -171,7 +171,8 @@ def _numbers(name: str, cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
 
 
 def _is_whole(cell: str) -> bool:
-    return re.fullmatch(r"\s*\d+\s*", cell) is not None and int(cell) <= np.iinfo(np.int64).max
+    # Few digits first: Python refuses to convert thousands of them.
+    return re.fullmatch(r"\s*\d{1,30}\s*", cell) is not None and int(cell) <= np.iinfo(np.int64).max
 
 
 def _answers(cells: Sequence[str], row: Row) -> np.ma.MaskedArray:

@@ -15,6 +15,7 @@ from robustirl.experiments.continuous_laboratory import ContinuousLaboratory, Ex
 from robustirl.experiments.continuous_specs import ContinuousRecord, ContinuousSpec, ExpertRecord, ExpertSpec
 from robustirl.experiments.laboratory import Laboratory
 from robustirl.experiments.specs import Finding, Identified, Record, RunSpec
+from robustirl.loading import build
 
 CPU_BATCH = 5  # Small, so that work is saved often and shared evenly between the cores.
 GPU_BATCH = 500
@@ -187,8 +188,9 @@ def spec_as_json(spec: Identified) -> dict[str, Any]:
 
 
 def spec_from_json(entries: dict[str, Any]) -> Identified:
-    """The spec that `spec_as_json` wrote; raises KeyError or TypeError for what is none."""
-    return KINDS[entries.get("kind", FINITE.name)].spec(**{k: v for k, v in entries.items() if k != "kind"})
+    """The spec that `spec_as_json` wrote; raises KeyError, TypeError or ValueError for what is none."""
+    kind = KINDS[entries.get("kind", FINITE.name)]
+    return build(kind.spec, {name: value for name, value in entries.items() if name != "kind"})
 
 
 def record_as_json(record: Any) -> dict[str, Any]:
@@ -199,4 +201,4 @@ def record_as_json(record: Any) -> dict[str, Any]:
 def record_from_json(entries: dict[str, Any]) -> Any:
     """The record that `record_as_json` wrote."""
     spec = spec_from_json(entries["spec"])
-    return kind_of(spec).record(**{**entries, "spec": spec})
+    return build(kind_of(spec).record, {**entries, "spec": spec})

@@ -174,7 +174,7 @@ def read_note(path: Path) -> dict:
                 raise TypeError("its configuration is none")
     except FileNotFoundError:
         raise InvalidInputError(f"there is no store in {path.parent}; give the folder of a finished command.") from None
-    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except Exception as error:  # What JSON can hold is as varied as damage is.
         raise InvalidInputError(
             f"{path} is damaged ({_brief(error)}); move {path.parent} away to start over, or choose another --out."
         ) from None
@@ -238,7 +238,10 @@ def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
             if str(file["checksum"]) != _digest(file["records"].tobytes(), arrays):
                 raise ValueError("its checksum does not match")
             content = json.loads(file["records"].tobytes().decode())
-            return _records(content), dict(content["configuration"])
+            records = _records(content)
+            if any(array.shape[:1] != (len(records),) for array in arrays.values()):
+                raise ValueError("its arrays do not go with its records")
+            return records, dict(content["configuration"])
     except Exception as error:  # A damaged archive can raise nearly anything.
         raise InvalidInputError(
             f"{path} is damaged ({_brief(error)}); remove that file, and the same command computes its runs again."

@@ -7,14 +7,13 @@ import hashlib
 import io
 import json
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from robustirl.errors import InvalidInputError
+from robustirl.loading import read_arrays
 
 FORMAT, SCHEMA = "robustirl-model", 1
 NOTE, CHECKSUM = "note", "checksum"
@@ -75,18 +74,11 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
 
 
 def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
-    # What damaged zip files and array headers raise is as varied as damage is.
-    faults = (ValueError, OSError, EOFError, KeyError, SyntaxError, TypeError, zipfile.BadZipFile, zlib.error)
     try:
-        file = np.load(io.BytesIO(content), allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it holds a single array")
-        with file:
-            return {name: file[name] for name in file.files}
-    except (*faults, NotImplementedError, MemoryError, OverflowError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        return read_arrays(content)
+    except ValueError as error:
         raise InvalidInputError(
-            f"{path} is damaged, cut off or not an .npz file of plain arrays ({reason}); use a copy of the original."
+            f"{path} is damaged, cut off or not an .npz file of plain arrays ({error}); use a copy of the original."
         ) from None
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from robustirl.errors import InvalidInputError
 from robustirl.irl import optimizers
+from robustirl.loading import build
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 
 NAMED_OPTIMIZERS = {name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS")}
@@ -159,4 +160,4 @@ def decode_record(kind: type, note: Any, name: str, arrays: dict[str, np.ndarray
         return None
     known = {field.name for field in dataclasses.fields(kind)}
     held = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
-    return kind(**{key: value for key, value in {**note, **held}.items() if key in known})
+    return build(kind, {key: value for key, value in {**note, **held}.items() if key in known})

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,8 @@ from robustirl.irl.encoding import (
 )
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.result import Fit, FitVerdict, History
-from robustirl.planning.operators import Temperatures
+from robustirl.loading import build, in_brief, require_kinds
+from robustirl.planning.operators import Temperatures, as_temperatures
 
 if TYPE_CHECKING:
     from robustirl.irl.estimator import RobustIRL
@@ -64,8 +66,10 @@ def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Fou
     """What `build` makes of a file whose checksum is right but whose content may still not be what it should."""
     try:
         return build()
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    except InvalidInputError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {in_brief(error)}"
         raise InvalidInputError(
             f"{path} is a saved model, but not one this robustirl understands ({reason});"
             " save it anew with this version."
@@ -95,12 +99,26 @@ def _decode_fit(note: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fit:
     def part(kind: type, name: str):
         return kind(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(kind)})
 
+    _require_shapes(arrays)
     return Fit(
         **{name: jnp.asarray(arrays[f"fit.{name}"]) for name in _ARRAYS},
         parameters=decode_tree(note["parameters"], arrays),
         history=part(History, "history"),
         verdict=part(FitVerdict, "verdict"),
     )
+
+
+def _require_shapes(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse arrays of a fit that do not go together."""
+    size, actions = arrays["fit.player"].shape
+    due = dict.fromkeys(_ARRAYS, (size,)) | {"player": (size, actions), "opponent": (size, actions), "alpha": ()}
+    due |= {f"verdict.{field.name}": () for field in dataclasses.fields(FitVerdict)}
+    due |= {f"history.{field.name}": arrays["fit.history.dual"].shape[:1] for field in dataclasses.fields(History)}
+    for name, shape in due.items():
+        if (found := arrays[f"fit.{name}"].shape) != shape:
+            raise ValueError(f"its array {name!r} has the shape {found} instead of {shape}")
+        if arrays[f"fit.{name}"].dtype.kind not in "fiub":
+            raise ValueError(f"its array {name!r} holds {arrays[f'fit.{name}'].dtype}")
 
 
 _PLAIN = ("alpha", "steps", "tolerance", "tail", "confidence", "planner_tolerance", "throw")
@@ -135,10 +153,12 @@ def load_estimator(kind: "type[RobustIRL]", path: str | os.PathLike[str]) -> "Ro
 
 
 def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RobustIRL":
+    from robustirl.irl.estimator import RobustIRL  # Here, because that file is built on this one.
+
     parameters, evidence = dict(note["parameters"]), dict(note["evidence"])
     found = _decode_fit(note["fit"], arrays)
     parameters |= {
-        "temperatures": Temperatures(*parameters["temperatures"]),
+        "temperatures": as_temperatures(Temperatures(*parameters["temperatures"])),
         "reward": decode_reward(parameters["reward"], arrays),
         "optimizer": decode_optimizer(parameters["optimizer"]),
         "initial_parameters": decode_tree(parameters["initial_parameters"], arrays),
@@ -149,8 +169,10 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
         evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
     estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)
     evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
+    plain = {name: parameters[name] for name in _PLAIN}
+    require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
     estimator = kind().set_params(**parameters)
-    estimator.fit_, estimator.evidence_ = found, Evidence(**evidence)
+    estimator.fit_, estimator.evidence_ = found, build(Evidence, evidence)
     return estimator
 
 

@@ -1,0 +1,1 @@
+"""Checks that take long or break things on purpose: fuzzing, kills, mutants (see docs/reliability.md)."""
