@@ -16,17 +16,22 @@ MOST_NAMED = 8  # More files than this are counted, not listed.
 
 def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcome], total: int) -> Outcome:
     """Do long work with a bar for each of its phases, and say what was done and written."""
-    with progress_bar() as progress:
-        tasks: dict[str, object] = {}
+    progress = progress_bar()
+    tasks: dict[str, object] = {}
 
-        def report(phase: str, done: int, of: int) -> None:
-            if phase not in tasks:
-                slow = phase != "drawing" and phase != "explaining" and done < of
-                note = f"{phase} (compiling first)" if slow else phase
-                tasks[phase] = progress.add_task(note, total=of, completed=done)
-            progress.update(tasks[phase], completed=done, description=phase if done else None)  # pyright: ignore[reportArgumentType]
+    def report(phase: str, done: int, of: int) -> None:
+        if phase not in tasks:
+            progress.start()  # Not before there is work: a refused request shows no bar.
+            slow = phase != "drawing" and phase != "explaining" and done < of
+            note = f"{phase} (compiling first)" if slow else phase
+            tasks[phase] = progress.add_task(note, total=of, completed=done)
+        progress.update(tasks[phase], completed=done, description=phase if done else None)  # pyright: ignore[reportArgumentType]
 
+    try:
         outcome = work(report)
+    finally:
+        if tasks:
+            progress.stop()
     if not outcome.complete:
         kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
         errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.", soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.table import Table
 from robustirl import demonstrations
 from robustirl.cli.console import console
 from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.files import require_place
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.fit_report import find_environment
 from robustirl.planning import expert_policy
@@ -151,3 +152,4 @@ def _write(found: Demonstrations, path: Path) -> None:
 def _require_new(path: Path) -> None:
     if path.exists():
         raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")
+    require_place(path)

@@ -11,7 +11,7 @@ No format runs code when it is read. A file is replaced whole or left as it was.
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from robustirl.demonstrations.tables import csv_text, read_csv
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.demonstrations.versions import NAME, SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
-from robustirl.loading import in_brief, read_arrays
+from robustirl.files import in_brief, read_arrays, shown, write_atomically
 
 
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
@@ -39,21 +39,28 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     write, _ = _format(path)
     content = write(demonstrations)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, content)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InvalidInputError(
             f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written to."
         ) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+
+
+def require_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `save` would refuse, before the work of making something to save is done.
+
+    Example:
+        >>> require_place("walks.txt")
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: walks.txt has the suffix '.txt', which names no known format; choose one of
+        .npz, .jsonl, .csv, .parquet.
+    """
+    _format(Path(path))
+    if not Path(path).parent.is_dir():
+        raise InvalidInputError(
+            f"{path} cannot be written, because {Path(path).parent} is not a folder; make it, or choose another place."
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Demonstrations:
@@ -86,7 +93,7 @@ def _read_npz(content: bytes, path: str) -> Demonstrations:
     for name in ("schema", "states", "lengths", "terminated"):
         if name not in arrays:
             raise InvalidInputError(
-                f"{path} has no array {name!r}, only {', '.join(sorted(arrays)) or 'nothing'};"
+                f"{path} has no array {name!r}, only {_some(arrays)};"
                 " give schema, states, lengths, terminated and, if there are any, actions."
             )
     require_schema(path, arrays["schema"].item() if arrays["schema"].ndim == 0 else arrays["schema"].tolist())
@@ -96,6 +103,13 @@ def _read_npz(content: bytes, path: str) -> Demonstrations:
         return Demonstrations(states, actions, lengths, as_flags(arrays["terminated"], lengths.size))
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
+
+
+def _some(names: Iterable[str], most: int = 6) -> str:
+    """A few names of many."""
+    kept = sorted(names)
+    more = f" and {len(kept) - most} more" if len(kept) > most else ""
+    return (", ".join(kept[:most]) or "nothing") + more
 
 
 def _jsonl_bytes(demonstrations: Demonstrations) -> bytes:
@@ -118,7 +132,7 @@ def _read_jsonl(content: bytes, path: str) -> Demonstrations:
     try:
         lines = content.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}).") from None
+        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
     header = _json_object(path, 1, lines[0])
     if header.get("format") != NAME or not isinstance(header.get("has_actions"), bool):
         raise InvalidInputError(
@@ -128,7 +142,7 @@ def _read_jsonl(content: bytes, path: str) -> Demonstrations:
     require_schema(path, header.get("schema"))
     if header.get("episodes") != len(lines) - 1:
         raise InvalidInputError(
-            f"{path} has {len(lines) - 1} episodes, but its header says {header.get('episodes')!r};"
+            f"{path} has {len(lines) - 1} episodes, but its header says {shown(header.get('episodes'))};"
             " it was cut off, or the header needs correcting."
         )
     states, actions, terminated = [], [], []
@@ -142,7 +156,7 @@ def _read_jsonl(content: bytes, path: str) -> Demonstrations:
                 )
         if not isinstance(line["terminated"], bool):
             raise InvalidInputError(
-                f"`terminated` is {line['terminated']!r} in line {number} of {path}, but true or false is needed."
+                f"`terminated` is {shown(line['terminated'])} in line {number} of {path}, but true or false is needed."
             )
         states.append(as_whole_numbers(f"line {number} of {path}: the array of states", line["states"]))
         if header["has_actions"]:

@@ -12,7 +12,7 @@ from robustirl.demonstrations.tables import COLUMNS, from_table, require_columns
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.demonstrations.versions import SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
-from robustirl.loading import in_brief
+from robustirl.files import in_brief
 
 
 def parquet_bytes(demonstrations: Demonstrations) -> bytes:

@@ -21,6 +21,7 @@ import numpy as np
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.demonstrations.versions import NAME, SCHEMA, require_schema
 from robustirl.errors import InvalidInputError
+from robustirl.files import shown
 
 COLUMNS = ("episode", "step", "state", "action", "terminated")
 _COMMENT = re.compile(rf"# {re.escape(NAME)} schema=(\d{{1,18}}) rows=(\d{{1,18}}) actions=(true|false)")
@@ -121,13 +122,13 @@ def read_csv(content: bytes, path: str) -> Demonstrations:
     try:
         lines = content.decode("utf-8-sig").splitlines()  # Spreadsheets begin a file with a byte-order mark.
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}).") from None
+        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
     comment = lines[0].rstrip(",").strip('"') if lines and lines[0].lstrip('"').startswith("#") else None
     rows_due = has_actions = None
     if comment is not None and comment.startswith(f"# {NAME}"):
         found = _COMMENT.fullmatch(comment)
         if not found:
-            raise InvalidInputError(f"line 1 of {path} is damaged ({comment!r}); correct it or leave it out.")
+            raise InvalidInputError(f"line 1 of {path} is damaged ({shown(comment)}); correct it or leave it out.")
         require_schema(path, int(found[1]))
         rows_due, has_actions = int(found[2]), found[3] == "true"
     first = 0 if comment is None else 1
@@ -164,7 +165,7 @@ def _numbers(name: str, cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
     for i, cell in enumerate(cells):
         if not (cell.isdecimal() and len(cell) < 19) and cell != "" and not _is_whole(cell):
             raise InvalidInputError(
-                f"the column {name!r} holds {cell!r} in {row(i)}, but a whole number of at least 0 is needed."
+                f"the column {name!r} holds {shown(cell)} in {row(i)}, but a whole number of at least 0 is needed."
             )
     values = np.array([int(cell) if cell else 0 for cell in cells], dtype=np.int64)
     return np.ma.array(values, mask=[cell == "" for cell in cells])
@@ -182,6 +183,6 @@ def _answers(cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
     if (values == 2).any():
         i = int(np.argmax(values == 2))
         raise InvalidInputError(
-            f"the column 'terminated' holds {cells[i]!r} in {row(i)}, but true or false is needed, or nothing."
+            f"the column 'terminated' holds {shown(cells[i])} in {row(i)}, but true or false is needed, or nothing."
         )
     return np.ma.array(values == 1, mask=values == -1)

@@ -96,13 +96,13 @@ class Demonstrations:
             >>> Demonstrations.from_arrays([[3, 4], [4, 4, 5]], [[0], [1, 0]], terminated=True).num_transitions
             3
         """
-        arrays = [as_whole_numbers(f"the states of episode {e}", array) for e, array in enumerate(states)]
+        arrays = [as_whole_numbers(f"the array of states of episode {e}", array) for e, array in enumerate(states)]
         if not arrays:
             raise InvalidInputError("there are no episodes; give at least one, of at least one state.")
         lengths = np.array([array.size for array in arrays])
         moves = None
         if actions is not None:
-            moves = [as_whole_numbers(f"the actions of episode {e}", array) for e, array in enumerate(actions)]
+            moves = [as_whole_numbers(f"the array of actions of episode {e}", array) for e, array in enumerate(actions)]
             if len(moves) != len(arrays):
                 raise InvalidInputError(
                     f"there are states of {len(arrays)} episodes, but actions of {len(moves)};"

@@ -20,6 +20,8 @@ from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL
 from robustirl.irl.callbacks import Callback
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.mdp import MDP
+from robustirl.mdp.checks import as_positive
+from robustirl.mdp.mdp import as_alpha
 from robustirl.planning import state_occupancy
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward
 
@@ -91,7 +93,11 @@ def find_environment(name: str, discount: float | None = None) -> envs.Environme
 
 
 def prepare_fit(request: FitRequest) -> FitJob:
-    """Find the world and read the demonstrations."""
+    """Find the world and read the demonstrations, after checking what can be checked without them."""
+    if request.alpha != "auto":
+        as_alpha(request.alpha)
+    if request.tolerance is not None:
+        as_positive("the tolerance", request.tolerance)
     environment = find_environment(request.environment, request.discount)
     world = environment.mdp(request.noise, request.noise_model)
     given = demonstrations.load(request.demonstrations)

@@ -15,7 +15,7 @@ from robustirl.experiments.continuous_laboratory import ContinuousLaboratory, Ex
 from robustirl.experiments.continuous_specs import ContinuousRecord, ContinuousSpec, ExpertRecord, ExpertSpec
 from robustirl.experiments.laboratory import Laboratory
 from robustirl.experiments.specs import Finding, Identified, Record, RunSpec
-from robustirl.loading import build
+from robustirl.files import build
 
 CPU_BATCH = 5  # Small, so that work is saved often and shared evenly between the cores.
 GPU_BATCH = 500

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl.errors import InvalidInputError
+from robustirl.files import shown
 
 
 def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
@@ -26,7 +27,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}).") from None
+        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
     numbers = []
     for number, line in enumerate(lines, start=1):
         for word in line.partition("#")[0].split():
@@ -34,7 +35,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
                 numbers.append(float(word))
             except ValueError:
                 raise InvalidInputError(
-                    f"line {number} of {path} holds {word!r}, which is no number; give one number a state."
+                    f"line {number} of {path} holds {shown(word)}, which is no number; give one number a state."
                 ) from None
     if not numbers:
         raise InvalidInputError(f"{path} holds no numbers; give one number a state.")

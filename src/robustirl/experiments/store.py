@@ -15,7 +15,6 @@ import hashlib
 import importlib.metadata
 import io
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ import robustirl
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.kinds import record_as_json, record_from_json, spec_as_json, spec_from_json
 from robustirl.experiments.specs import Finding, Identified
+from robustirl.files import in_brief
+from robustirl.files import write_atomically as write_atomically
 
 SCHEMA = 1
 
@@ -176,7 +177,7 @@ def read_note(path: Path) -> dict:
         raise InvalidInputError(f"there is no store in {path.parent}; give the folder of a finished command.") from None
     except Exception as error:  # What JSON can hold is as varied as damage is.
         raise InvalidInputError(
-            f"{path} is damaged ({_brief(error)}); move {path.parent} away to start over, or choose another --out."
+            f"{path} is damaged ({in_brief(error)}); move {path.parent} away to start over, or choose another --out."
         ) from None
     if schema > SCHEMA:
         raise InvalidInputError(
@@ -184,11 +185,6 @@ def read_note(path: Path) -> dict:
             " update robustirl."
         )
     return note
-
-
-def _brief(error: BaseException) -> str:
-    """An error in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _require_same(found: dict, asked: dict, folder: Path) -> None:
@@ -244,23 +240,9 @@ def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
             return records, dict(content["configuration"])
     except Exception as error:  # A damaged archive can raise nearly anything.
         raise InvalidInputError(
-            f"{path} is damaged ({_brief(error)}); remove that file, and the same command computes its runs again."
+            f"{path} is damaged ({in_brief(error)}); remove that file, and the same command computes its runs again."
         ) from None
 
 
 def _records(content: dict) -> list[Any]:
     return [record_from_json(entry) for entry in content["records"]]
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace the file by one with this content, or leave it as it was: no reader ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

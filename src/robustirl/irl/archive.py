@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robustirl.errors import InvalidInputError
-from robustirl.loading import read_arrays
+from robustirl.files import read_arrays, write_atomically
 
 FORMAT, SCHEMA = "robustirl-model", 1
 NOTE, CHECKSUM = "note", "checksum"
@@ -36,21 +36,12 @@ def write_archive(archive: Archive, path: str | os.PathLike[str]) -> None:
     checksum = np.frombuffer(_digest(text, archive.arrays).encode(), np.uint8)
     arrays = {NOTE: np.frombuffer(text, np.uint8), CHECKSUM: checksum, **archive.arrays}
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
-            file.write(buffer.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, buffer.getvalue())
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InvalidInputError(
             f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written to."
         ) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_archive(path: str | os.PathLike[str]) -> Archive:

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl.errors import InvalidInputError
+from robustirl.files import build
 from robustirl.irl import optimizers
-from robustirl.loading import build
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 
 NAMED_OPTIMIZERS = {name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS")}

@@ -264,9 +264,8 @@ def _as_parameters(given: PyTree, model: AbstractReward) -> PyTree[Float[Array, 
             " initial_parameters(); give such parameters, for instance those of an earlier fit with this model."
         )
     leaves = [checks.as_floats("an array of the initial parameters", leaf) for leaf in jax.tree.leaves(given)]
-    for leaf in leaves:
-        if not np.isfinite(leaf).all():
-            raise InvalidInputError("the initial parameters hold a number that is not finite; replace it.")
+    for place, leaf in enumerate(leaves):
+        checks.require_finite(f"array {place} of the initial parameters", leaf.ravel(), ("entry",))
     return jax.tree.unflatten(jax.tree.structure(own), [as_float(leaf) for leaf in leaves])
 
 

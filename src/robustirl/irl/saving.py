@@ -12,6 +12,7 @@ import numpy as np
 
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.errors import InvalidInputError
+from robustirl.files import build, in_brief, require_kinds
 from robustirl.irl.archive import Archive, read_archive, write_archive
 from robustirl.irl.encoding import (
     decode_optimizer,
@@ -25,7 +26,6 @@ from robustirl.irl.encoding import (
 )
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.result import Fit, FitVerdict, History
-from robustirl.loading import build, in_brief, require_kinds
 from robustirl.planning.operators import Temperatures, as_temperatures
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import numpy as np
 from jax.core import Tracer
 
 from robustirl.errors import InvalidInputError
+from robustirl.files import in_brief
 from robustirl.precision import sum_tolerance
 
 
@@ -28,7 +29,7 @@ def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -
     try:
         found = np.shape(array)  # pyright: ignore[reportCallIssue, reportArgumentType]
     except ValueError as error:
-        raise InvalidInputError(f"{name} is not a rectangular array ({str(error).splitlines()[0]}).") from None
+        raise InvalidInputError(f"{name} is not a rectangular array ({in_brief(error)}).") from None
     if found != shape:
         raise InvalidInputError(
             f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
@@ -112,4 +113,4 @@ def as_floats(name: str, array: object) -> np.ndarray:
             return out.astype(np.float64)
         raise TypeError(f"it holds {out.dtype}")
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({error}).") from None
+        raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({in_brief(error)}).") from None

@@ -204,6 +204,7 @@ def require_row_sums(sums: np.ndarray, leaky: bool) -> None:
     if bad.any():
         state, action = (int(i) for i in np.argwhere(bad)[0])
         raise InvalidInputError(
-            f"the transition row of state {state}, action {action} sums to {float(sums[state, action])!r} instead of 1;"
+            f"the transition row of state {state}, action {action} sums to {float(sums[state, action])!r} instead of"
+            f" {'at most 1' if leaky else '1'};"
             " divide it by its sum, or set it to zeros if the action does not exist there."
         )

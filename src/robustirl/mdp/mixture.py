@@ -59,7 +59,8 @@ class MixtureKernel(AbstractKernel):
             checks.require_distributions("the distribution of a disturbance", distribution)
             if weights.max() > 1:
                 raise InvalidInputError(
-                    f"the chance of a disturbance in state {int(weights.argmax())} is {weights.max()}, above 1."
+                    f"the chance of a disturbance in state {int(weights.argmax())} is {weights.max()}, but a"
+                    " probability of at most 1 is needed."
                 )
             if base.leaky:
                 raise InvalidInputError("a leaky kernel cannot be disturbed; give one whose rows sum to 1.")

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
+from robustirl.files import in_brief
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
@@ -171,7 +172,7 @@ def _as_indices(next_states: ArrayLike) -> np.ndarray:
     try:
         array = np.asarray(next_states)
     except ValueError as error:
-        raise InvalidInputError(f"the list of successors is not a rectangular array ({error}).") from None
+        raise InvalidInputError(f"the list of successors is not a rectangular array ({in_brief(error)}).") from None
     if array.dtype.kind not in "iu":
         raise InvalidInputError(
             f"the list of successors holds {array.dtype}, but whole numbers are needed: states that a move leads to."

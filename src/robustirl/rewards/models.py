@@ -93,7 +93,7 @@ class NetworkReward(AbstractReward):
 
     def __init__(self, features: ArrayLike, *, key: PRNGKeyArray, width: int | None = None, depth: int = 2):
         self.features = LinearReward(features).features
-        wide = self.features.shape[1] if width is None else checks.as_count("the width", width)
+        wide = self.features.shape[1] if width is None else checks.as_count("the width", width, 1)
         hidden = [self.features.shape[1], *[wide] * checks.as_count("the depth", depth)]
         keys = jax.random.split(key, len(hidden))
         dtype = self.features.dtype

@@ -1,15 +1,19 @@
-"""What all readers of files share: plain arrays out of .npz bytes, and dataclasses out of JSON values.
+"""What all files share: writing whole or not at all, and plain arrays and dataclasses out of whatever a file holds.
 
-Nothing here runs code that a file brings along, and whatever is wrong with a file comes out as a `ValueError` of one
-line, for the caller to put into a sentence that names the file.
+Nothing here runs code that a file brings along. Whatever is wrong with a file comes out as a `ValueError` of one line,
+for the caller to put into a sentence that names the file.
 """
 
+import contextlib
 import dataclasses
 import io
+import os
+import re
 import types
 import typing
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -26,13 +30,12 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
         >>> read_arrays(buffer.getvalue())["states"].tolist()
         [0, 1]
     """
+    if not content.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # NumPy would take it for an array, or for a pickle.
+        raise ValueError("it is not a zip archive")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Arrays of Python 2 are fine.
-            file = np.load(io.BytesIO(content), allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array")
-            with file:
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
     except Exception as error:  # Damaged archives and array headers raise nearly anything, MemoryError included.
         raise ValueError(in_brief(error)) from None
@@ -42,6 +45,21 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
     return arrays
 
 
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace the file by one with this content, or leave it as it was: no reader ever sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):  # There is nothing to remove where nothing could be written.
+            temporary.unlink(missing_ok=True)
+        raise
+
+
 def in_brief(error: BaseException) -> str:
     r"""An error in one line without a full stop, to be put into a sentence.
 
@@ -49,11 +67,23 @@ def in_brief(error: BaseException) -> str:
         >>> in_brief(ValueError("no.\nReally not.")), in_brief(MemoryError())
         ('no', 'MemoryError')
     """
-    lines = str(error).strip().splitlines()
-    return (lines[0].rstrip(". ") if lines else "") or type(error).__name__
+    first = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    first = re.split(r"\n|\.\s", first.strip())[0].rstrip(". ")
+    return re.sub(r" at 0x\w+", "", first) or type(error).__name__
 
 
-def build(kind: type[Built], values: Mapping[str, Any]) -> Built:
+def shown(value: object, most: int = 40) -> str:
+    """A value as Python writes it, cut where it gets long.
+
+    Example:
+        >>> shown("1" * 5000, 10)
+        "'111111111..."
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def build(kind: type[Built], values: Any) -> Built:
     """The dataclass with these values, if each is of the type that its field asks for.
 
     Example:
@@ -67,6 +97,8 @@ def build(kind: type[Built], values: Mapping[str, Any]) -> Built:
         Traceback (most recent call last):
         ValueError: 'x' is '1', which is not of the kind float
     """
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{shown(values)} stands where fields by name are needed")
     fields: Any = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     require_kinds(typing.get_type_hints(kind), values)
     for field in fields:
@@ -80,10 +112,10 @@ def require_kinds(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse values that are not of the type their name asks for; of arrays, only that they are arrays is checked."""
     for name, value in values.items():
         if name not in hints:
-            raise ValueError(f"{str(name)[:40]!r} is not known here")
+            raise ValueError(f"{shown(name)} is not known here")
         if not _fits(value, hints[name]):
             kind = getattr(hints[name], "__name__", None) or str(hints[name])
-            raise ValueError(f"{name!r} is {repr(value)[:40]}, which is not of the kind {kind}")
+            raise ValueError(f"{name!r} is {shown(value)}, which is not of the kind {kind}")
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -1,0 +1,547 @@
+"""Bad files of every format: demonstrations, saved models, stores."""
+
+import io
+import json
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+
+from robustirl.demonstrations import from_minari, load, save, to_minari
+from robustirl.experiments.occupancy_file import read_occupancy
+from robustirl.experiments.specs import RunSpec
+from robustirl.experiments.store import Store, configuration, read_batch
+from robustirl.irl import RobustIRL, load_fit, save_fit
+from robustirl.irl.archive import Archive, read_archive, write_archive
+from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
+
+COLUMNS = "episode,step,state,action,terminated\n"
+HEADER = '{"format": "robustirl.demonstrations", "schema": 1, "episodes": 1, "has_actions": true}\n'
+SOUND = {"schema": 1, "states": [0, 1], "lengths": [2], "terminated": [True]}
+SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)
+OTHER = RunSpec("three-state", "slip", 0.0, 0.1, 0.5)
+
+
+class Trap:
+    """Runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return os.mkdir, ("trapped",)
+
+
+def open_store(folder, spec=SPEC):
+    with Store.open(Path(folder), [spec]):
+        pass
+
+
+def parquet(name, **columns):
+    import pyarrow
+    import pyarrow.parquet
+
+    table = {"episode": [0, 0], "step": [0, 1], "state": [0, 1], "action": [0, None], "terminated": [None, True]}
+    kept = {key: column for key, column in (table | columns).items() if column is not None}
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(kept), sink)
+    return written(sink.getvalue(), name)
+
+
+DEMONSTRATIONS = [
+    Case(
+        "a file that is not there",
+        lambda: load("gone.npz"),
+        "gone.npz cannot be read (No such file or directory); give the path of a file.",
+    ),
+    Case(
+        "a folder for a file",
+        lambda: load("folder.npz"),
+        "folder.npz cannot be read (Is a directory); give the path of a file.",
+    ),
+    Case(
+        "an unknown suffix",
+        lambda: load("walks.txt"),
+        "walks.txt has the suffix '.txt', which names no known format; choose one of .npz, .jsonl, .csv, .parquet.",
+    ),
+    Case(
+        "no suffix",
+        lambda: save(WALKS, "walks"),
+        "walks has the suffix '', which names no known format; choose one of .npz, .jsonl, .csv, .parquet.",
+    ),
+    Case(
+        "a folder that is not there",
+        lambda: save(WALKS, "nowhere/walks.npz"),
+        (
+            "nowhere/walks.npz cannot be written (No such file or directory); choose a place in an existing folder "
+            "that may be written to."
+        ),
+    ),
+    Case("an empty file", lambda: load(written("", "empty.csv")), "empty.csv is empty; write it anew with save()."),
+    Case(
+        "an npz file cut off",
+        lambda: load(changed("walks.npz", "cut.npz", lambda b: b[:200])),
+        "cut.npz is damaged or not an .npz file of plain arrays (File is not a zip file).",
+    ),
+    Case(
+        "an npz file that is text",
+        lambda: load(written("states", "text.npz")),
+        "text.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+    ),
+    Case(
+        "a single array",
+        lambda: load(changed("walks.npz", "one.npz", lambda _: header("x"))),
+        "one.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+    ),
+    Case(
+        "pickled states",
+        lambda: load(npz("pickled.npz", **SOUND | {"states": np.array([Trap()], object)})),
+        (
+            "pickled.npz is damaged or not an .npz file of plain arrays (Object arrays cannot be loaded when "
+            "allow_pickle=False)."
+        ),
+    ),
+    Case(
+        "a pickle named npz",
+        lambda: load(written(pickle.dumps(Trap()), "pickle.npz")),
+        "pickle.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+    ),
+    Case(
+        "an npz file without lengths",
+        lambda: load(npz("few.npz", schema=1, states=[0])),
+        (
+            "few.npz has no array 'lengths', only schema, states; give schema, states, lengths, terminated and, if "
+            "there are any, actions."
+        ),
+    ),
+    Case(
+        "an npz file of a later schema",
+        lambda: load(npz("late.npz", **SOUND | {"schema": 9})),
+        "late.npz is of schema 9, but this release of robustirl reads up to 1; upgrade robustirl.",
+    ),
+    Case(
+        "an npz schema in words",
+        lambda: load(npz("words.npz", **SOUND | {"schema": "one"})),
+        "words.npz names the schema 'one', but a whole number from 1 to 1 is needed.",
+    ),
+    Case(
+        "lengths that do not add up",
+        lambda: load(npz("long.npz", **SOUND | {"lengths": [7]})),
+        (
+            "long.npz: there are 2 states, but the episodes' lengths add up to 7; both must count every state, the "
+            "last ones included."
+        ),
+    ),
+    Case(
+        "a damaged array header",
+        lambda: load(with_members("walks.npz", "b.npz", states=header("{'descr': ("))),
+        "b.npz is damaged or not an .npz file of plain arrays (EOF in multi-line statement).",
+    ),
+    Case(
+        "an array larger than memory",
+        lambda: load(with_members("walks.npz", "b.npz", states=header(HUGE))),
+        (
+            "b.npz is damaged or not an .npz file of plain arrays (Unable to allocate 7.11 PiB for an array with "
+            "shape (1000000000000000,) and data type int64)."
+        ),
+    ),
+    Case(
+        "JSON cut off",
+        lambda: load(changed("walks.jsonl", "cut.jsonl", lambda b: b[:-10])),
+        (
+            "line 3 of cut.jsonl is not JSON (Unterminated string starting at: line 1 column 32 (char 31)); it may "
+            "have been cut off."
+        ),
+    ),
+    Case(
+        "JSON without a header",
+        lambda: load(written('{"states": [0]}\n', "bare.jsonl")),
+        (
+            'line 1 of bare.jsonl is not the header that is needed, {"format": "robustirl.demonstrations", '
+            '"schema": 1, "episodes": how many, "has_actions": true or false}.'
+        ),
+    ),
+    Case(
+        "fewer episodes than announced",
+        lambda: load(written(HEADER, "few.jsonl")),
+        "few.jsonl has 0 episodes, but its header says 1; it was cut off, or the header needs correcting.",
+    ),
+    Case(
+        "an episode that is a list",
+        lambda: load(written(HEADER + "[0, 1]\n", "list.jsonl")),
+        "line 2 of list.jsonl is not a JSON object; write one object an episode.",
+    ),
+    Case(
+        "an episode without states",
+        lambda: load(written(HEADER + '{"terminated": true}\n', "no.jsonl")),
+        "line 2 of no.jsonl has no field 'states', which is needed.",
+    ),
+    Case(
+        "an end in a word",
+        lambda: load(written(HEADER + '{"states": [0], "actions": [], "terminated": "yes"}\n', "yes.jsonl")),
+        "`terminated` is 'yes' in line 2 of yes.jsonl, but true or false is needed.",
+    ),
+    Case(
+        "too many actions",
+        lambda: load(written(HEADER + '{"states": [0], "actions": [0], "terminated": true}\n', "many.jsonl")),
+        "line 2 of many.jsonl has 1 states and 1 actions, but one action fewer than states is needed.",
+    ),
+    Case(
+        "JSON deeper than can be read",
+        lambda: load(written(HEADER + "[" * 100_000, "deep.jsonl")),
+        (
+            "line 2 of deep.jsonl is not JSON (maximum recursion depth exceeded while decoding a JSON array from a "
+            "unicode string); it may have been cut off."
+        ),
+    ),
+    Case(
+        "JSON in Latin 1",
+        lambda: load(written(b'{"caf\xe9": 1}', "latin.jsonl")),
+        "latin.jsonl is not a text file in UTF-8 (invalid continuation byte); save it as one.",
+    ),
+    Case(
+        "CSV without states",
+        lambda: load(written("episode,step\n0,0\n", "few.csv")),
+        "few.csv has no column 'state', only episode, step; episode, step, state, action, terminated are needed.",
+    ),
+    Case(
+        "CSV with a column twice",
+        lambda: load(written("state," + COLUMNS + "0,0,0,0,,true\n", "two.csv")),
+        "two.csv has the column 'state' more than once; keep one.",
+    ),
+    Case(
+        "CSV without rows",
+        lambda: load(written(COLUMNS, "none.csv")),
+        "none.csv has no rows under its header; there must be at least one episode.",
+    ),
+    Case(
+        "CSV with a word for a state",
+        lambda: load(written(COLUMNS + "0,0,start,,true\n", "word.csv")),
+        "the column 'state' holds 'start' in line 2 of word.csv, but a whole number of at least 0 is needed.",
+    ),
+    Case(
+        "CSV with a negative state",
+        lambda: load(written(COLUMNS + "0,0,-1,,true\n", "minus.csv")),
+        "the column 'state' holds '-1' in line 2 of minus.csv, but a whole number of at least 0 is needed.",
+    ),
+    Case(
+        "CSV with 5000 digits",
+        lambda: load(written(COLUMNS + f"0,0,{'1' * 5000},,true\n", "digits.csv")),
+        (
+            "the column 'state' holds '111111111111111111111111111111111111111... in line 2 of digits.csv, but a "
+            "whole number of at least 0 is needed."
+        ),
+    ),
+    Case(
+        "CSV with a gap",
+        lambda: load(written(COLUMNS + "0,0,1,0,\n0,2,1,,true\n", "gap.csv")),
+        (
+            "line 3 of gap.csv is of episode 0, step 2, but episode 0, step 1 is due; order the rows by episode "
+            "and step, both numbered from 0 without gaps."
+        ),
+    ),
+    Case(
+        "CSV without an end",
+        lambda: load(written(COLUMNS + "0,0,1,0,\n0,1,1,,\n", "open.csv")),
+        (
+            "the column 'terminated' says nothing in line 3 of open.csv, step 1 of episode 0; it must be true or "
+            "false in the last row of every episode and empty in all others (the file may have been cut off)."
+        ),
+    ),
+    Case(
+        "CSV with a missing action",
+        lambda: load(written(COLUMNS + "0,0,1,0,\n0,1,1,,\n0,2,1,,true\n", "a.csv")),
+        (
+            "the column 'action' is empty in line 3 of a.csv, step 1 of episode 0; every row has an action but the "
+            "last of each episode, or none has."
+        ),
+    ),
+    Case(
+        "CSV with a row cut off",
+        lambda: load(written(COLUMNS + "0,0,1\n", "cut.csv")),
+        "line 2 of cut.csv has 3 columns, but the header has 5; it may have been cut off.",
+    ),
+    Case(
+        "CSV with fewer rows than announced",
+        lambda: load(changed("walks.csv", "less.csv", lambda b: b.rsplit(b"\n", 2)[0] + b"\n")),
+        "less.csv has 3 rows, but line 1 says 4; it was cut off, or that line is outdated.",
+    ),
+    Case(
+        "Parquet cut off",
+        lambda: load(changed("walks.parquet", "cut.parquet", lambda b: b[:-20])),
+        "cut.parquet is damaged or not a Parquet file (Parquet magic bytes not found in footer).",
+    ),
+    Case(
+        "Parquet with states in floats",
+        lambda: load(parquet("floats.parquet", state=[0.0, 1.0])),
+        "the column 'state' of floats.parquet holds double, but whole numbers are needed; convert it.",
+    ),
+    Case(
+        "Parquet without an end",
+        lambda: load(parquet("open.parquet", terminated=[None, None])),
+        "the column 'terminated' of open.parquet holds null, but true and false are needed; convert it.",
+    ),
+    Case(
+        "Parquet with a negative state",
+        lambda: load(parquet("minus.parquet", state=[0, -1])),
+        "the column 'state' holds -1 in row 1 of minus.parquet, but a whole number of at least 0 is needed.",
+    ),
+    Case(
+        "Parquet without steps",
+        lambda: load(parquet("few.parquet", step=None)),
+        (
+            "few.parquet has no column 'step', only episode, state, action, terminated; episode, step, state, "
+            "action, terminated are needed."
+        ),
+    ),
+    Case(
+        "a Minari dataset that is not there",
+        lambda: from_minari("nobody/nothing-v0"),
+        (
+            "the Minari dataset nobody/nothing-v0 cannot be read (The data path minari/nobody/nothing-v0/data "
+            "doesn't exist); fetch it with `minari download nobody/nothing-v0` if it is not on this machine."
+        ),
+    ),
+    Case(
+        "a Minari id without a version",
+        lambda: to_minari(WALKS.subset([0]), "walks"),
+        "the Minari id 'walks' is not of the form `namespace/name-v0`; end it with a version.",
+    ),
+    Case(
+        "an episode too short for Minari",
+        lambda: to_minari(WALKS, "walks/short-v0"),
+        (
+            "episode 1 has no transition, and Minari cannot hold such episodes; leave them out with "
+            ".subset(demonstrations.lengths > 1)."
+        ),
+    ),
+    Case(
+        "too few states for Minari",
+        lambda: to_minari(WALKS.subset([0]), "walks/few-v0", num_states=2),
+        "the number of states is 2, but a whole number of at least 3 is needed.",
+    ),
+]
+
+MODELS = [
+    Case(
+        "a model that is not there",
+        lambda: load_fit("gone.npz"),
+        "gone.npz cannot be read (No such file or directory); give the path of a saved model.",
+    ),
+    Case(
+        "demonstrations for a model",
+        lambda: load_fit("walks.npz"),
+        (
+            "walks.npz is not a saved model: it holds actions, lengths, schema, states, terminated; give a file "
+            "that save() has written."
+        ),
+    ),
+    Case(
+        "a model cut off",
+        lambda: RobustIRL.load(changed("estimator.npz", "cut.npz", lambda b: b[:-100])),
+        (
+            "cut.npz is damaged, cut off or not an .npz file of plain arrays (File is not a zip file); use a copy "
+            "of the original."
+        ),
+    ),
+    Case(
+        "a fit for an estimator",
+        lambda: RobustIRL.load("fit.npz"),
+        "fit.npz holds a fit, not an estimator; read it with load_fit.",
+    ),
+    Case(
+        "a model that was altered",
+        lambda: load_fit(with_members("fit.npz", "x.npz", **{"fit.alpha": npy(0.5)})),
+        "x.npz was altered or damaged: its content does not match its checksum; use a copy of the original.",
+    ),
+    Case(
+        "a pickle for a model",
+        lambda: load_fit(written(pickle.dumps(Trap()), "trap.npz")),
+        (
+            "trap.npz is damaged, cut off or not an .npz file of plain arrays (it is not a zip archive); use a "
+            "copy of the original."
+        ),
+    ),
+    Case(
+        "a model with a pickled array",
+        lambda: load_fit(npz("trap.npz", note=np.array([Trap()], object))),
+        (
+            "trap.npz is damaged, cut off or not an .npz file of plain arrays (Object arrays cannot be loaded when "
+            "allow_pickle=False); use a copy of the original."
+        ),
+    ),
+    Case(
+        "a model of a later schema",
+        lambda: load_fit(later_model("late.npz")),
+        "late.npz was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
+    ),
+    Case(
+        "a model of arrays that do not go together",
+        lambda: load_fit(misshapen("odd.npz")),
+        (
+            "odd.npz is a saved model, but not one this robustirl understands (ValueError: its array 'reward' has "
+            "the shape (7,) instead of (3,)); save it anew with this version."
+        ),
+    ),
+    Case(
+        "a model under another suffix",
+        lambda: save_fit(load_fit("fit.npz"), "fit.pkl"),
+        "fit.pkl has the suffix '.pkl', but models are .npz files; name it so.",
+    ),
+    Case(
+        "a model into a folder that is not there",
+        lambda: RobustIRL.load("estimator.npz").save("no/model.npz"),
+        (
+            "no/model.npz cannot be written (No such file or directory); choose a place in an existing folder that "
+            "may be written to."
+        ),
+    ),
+    Case(
+        "a state that the model has not",
+        lambda: RobustIRL.load("estimator.npz").predict([9]),
+        "state 9 was asked about, but there are 3 states, numbered from 0.",
+    ),
+]
+
+STORES = [
+    Case(
+        "a store that is not there",
+        lambda: Store.read(Path("taken")),
+        "there is no store in taken; give the folder of a finished command.",
+    ),
+    Case(
+        "a folder that is no store",
+        lambda: open_store("taken"),
+        "taken holds files but no store; choose an empty or new folder as --out, or remove that one.",
+    ),
+    Case(
+        "a file for a store",
+        lambda: open_store("file"),
+        "file is a file, but --out must name a folder; choose another name.",
+    ),
+    Case(
+        "a store of another request",
+        lambda: open_store("store", OTHER),
+        "store holds results of another request; choose another --out or remove that folder first.",
+    ),
+    Case(
+        "a store's note cut off",
+        lambda: Store.read(Path(written("{", "store/store.json")).parent),
+        (
+            "store/store.json is damaged (Expecting property name enclosed in double quotes: line 1 column 2 (char "
+            "1)); move store away to start over, or choose another --out."
+        ),
+    ),
+    Case(
+        "a store's note with a list for a spec",
+        lambda: Store.read(Path(altered("store/store.json", specs=[[]])).parent),
+        (
+            "store/store.json is damaged ([] stands where fields by name are needed); move store away to start "
+            "over, or choose another --out."
+        ),
+    ),
+    Case(
+        "a store's note with an infinite schema",
+        lambda: Store.read(Path(altered("store/store.json", schema=float("inf"))).parent),
+        (
+            "store/store.json is damaged (cannot convert float infinity to integer); move store away to start "
+            "over, or choose another --out."
+        ),
+    ),
+    Case(
+        "a store of a later schema",
+        lambda: Store.read(Path(altered("store/store.json", schema=9)).parent),
+        "store/store.json was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
+    ),
+    Case(
+        "a store's note that is too deep",
+        lambda: Store.read(Path(written("[" * 100_000, "store/store.json")).parent),
+        (
+            "store/store.json is damaged (maximum recursion depth exceeded while decoding a JSON array from a "
+            "unicode string); move store away to start over, or choose another --out."
+        ),
+    ),
+    Case(
+        "a store of another configuration",
+        lambda: Store.read(
+            Path(altered("store/store.json", configuration=configuration() | {"device": "abacus"})).parent
+        ),
+        (
+            "store/batches/one.npz was computed under another configuration (device cpu there, abacus here); "
+            "remove that file."
+        ),
+    ),
+    Case(
+        "a batch cut off",
+        lambda: read_batch(Path(changed("store/batches/one.npz", "cut.npz", lambda b: b[:300]))),
+        (
+            "cut.npz is damaged (File is not a zip file); remove that file, and the same command computes its runs "
+            "again."
+        ),
+    ),
+    Case(
+        "a batch that was altered",
+        lambda: read_batch(Path(with_members("store/batches/one.npz", "x.npz", all_reward=npy(np.ones((1, 3)))))),
+        (
+            "x.npz is damaged (its checksum does not match); remove that file, and the same command computes its "
+            "runs again."
+        ),
+    ),
+    Case(
+        "a pickle for a batch",
+        lambda: read_batch(Path(written(pickle.dumps(Trap()), "trap.npz"))),
+        (
+            "trap.npz is damaged (This file contains pickled (object) data); remove that file, and the same "
+            "command computes its runs again."
+        ),
+    ),
+    Case(
+        "a run that the store has not",
+        lambda: Store.read(Path("store")).finding(OTHER),
+        (f"store holds no run {OTHER}."),
+    ),
+]
+
+OCCUPANCIES = [
+    Case(
+        "an occupancy that is not there",
+        lambda: read_occupancy("gone.txt"),
+        "gone.txt cannot be read (No such file or directory); give the path of a file.",
+    ),
+    Case(
+        "an occupancy in words",
+        lambda: read_occupancy(written("0.5\nhalf\n", "words.txt")),
+        "line 2 of words.txt holds 'half', which is no number; give one number a state.",
+    ),
+    Case(
+        "an empty occupancy",
+        lambda: read_occupancy(written("# nothing\n", "empty.txt")),
+        "empty.txt holds no numbers; give one number a state.",
+    ),
+    Case(
+        "an occupancy that is not text",
+        lambda: read_occupancy(written(b"\xff\xfe0", "bytes.txt")),
+        "bytes.txt is not a text file in UTF-8 (invalid start byte); save it as one.",
+    ),
+]
+
+HUGE = "{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000000,), }"
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, np.asarray(array))
+    return buffer.getvalue()
+
+
+def later_model(name):
+    archive = read_archive("fit.npz")
+    note = np.frombuffer(json.dumps(archive.note | {"schema": 9}).encode(), np.uint8)
+    return npz(name, note=note, checksum=np.zeros(1, np.uint8), **archive.arrays)
+
+
+def misshapen(name):
+    archive = read_archive("fit.npz")
+    write_archive(Archive(archive.note, archive.arrays | {"fit.reward": np.zeros(7)}), name)
+    return changed(name, name, bytes)
+
+
+CASES = [*DEMONSTRATIONS, *MODELS, *STORES, *OCCUPANCIES]

@@ -1,0 +1,50 @@
+"""Every bad input gets one exact sentence, and leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+
+from robustirl.cli import main
+from robustirl.errors import InvalidInputError
+from tests.reliability import cases_command_line, cases_files, cases_learning, cases_worlds
+from tests.reliability.cases import Case, prepare, spoilt
+from torture.targets import require_sentence
+
+CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES]
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", "minari")
+    prepare(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CALLS, ids=[case.name for case in CALLS])
+def test_a_bad_call_gets_its_sentence(case: Case, here):
+    assert callable(case.request)
+    before = snapshot(here)
+    spoilt.clear()
+    with pytest.raises(InvalidInputError) as caught:
+        case.request()
+    assert str(caught.value) == case.sentence
+    require_sentence(case.sentence)
+    after = snapshot(here)
+    assert {name for name in before | after if before.get(name, ...) != after.get(name, ...)} <= spoilt
+
+
+@pytest.mark.parametrize("case", cases_command_line.CASES, ids=[case.name for case in cases_command_line.CASES])
+def test_a_bad_command_gets_its_sentence(case: Case, here, capsys):
+    assert isinstance(case.request, str)
+    before = snapshot(here)
+    assert main(case.request.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.err == f"robustirl: {case.sentence}\n"
+    assert printed.out == ""
+    require_sentence(case.sentence)
+    assert snapshot(here) == before

@@ -1,0 +1,153 @@
+"""The same spec gives the same bits: in fresh processes, alone and in company."""
+
+import dataclasses
+import hashlib
+import json
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.experiments.runner import batches, flat, run
+from robustirl.experiments.specs import RunSpec
+from robustirl.irl import fit, fit_many
+from robustirl.mdp import MDP
+from robustirl.planning import expert_policy, state_occupancy
+
+SMALL = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=3)
+GRID = RunSpec("gridworld-4", "uniform-state", 0.0, 0.1, 0.8, steps=5)
+
+# One of each kind: reward models, kernels, experts, starts, transfer, sampling, demonstrations, estimated α.
+KINDS = {
+    "three states": SMALL,
+    "tabular": GRID,
+    "linear": dataclasses.replace(GRID, environment="gridworld-l"),
+    "network": dataclasses.replace(GRID, environment="objectworld", expert="optimal"),
+    "published": dataclasses.replace(GRID, noise_model="published"),
+    "uniform action": dataclasses.replace(GRID, noise_model="uniform-action"),
+    "optimal expert": dataclasses.replace(GRID, expert="optimal"),
+    "robust expert": dataclasses.replace(GRID, expert_alpha=0.9),
+    "fixed start": dataclasses.replace(GRID, start="fixed"),
+    "transfer": dataclasses.replace(GRID, alpha=1.0, train_noise=0.1),
+    "sampled": dataclasses.replace(GRID, sampled=10),
+    "demonstrations": dataclasses.replace(GRID, demonstrations=50, draw=3),
+    "estimated α": dataclasses.replace(GRID, demonstrations=50, auto="actions"),
+}
+
+SCRIPT = """
+import json, sys
+import robustirl
+robustirl.enable_x64()
+from robustirl.experiments.specs import RunSpec
+from tests.reliability.test_determinism import digests
+print(json.dumps(digests([RunSpec(**spec) for spec in json.load(sys.stdin)])))
+"""
+
+
+def digests(specs):
+    """A digest of every bit of every finding but its time."""
+    out = {}
+    for item in flat(run(specs, workers=1)):
+        record = dataclasses.replace(item.record, seconds=0.0)
+        digest = hashlib.sha256(json.dumps(dataclasses.asdict(record)).encode())
+        for name in sorted(item.arrays):
+            digest.update(np.ascontiguousarray(item.arrays[name]).tobytes())
+        out[record.spec.identity] = digest.hexdigest()
+    return out
+
+
+def in_a_fresh_process(specs):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        input=json.dumps([dataclasses.asdict(spec) for spec in specs]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_fresh_process_finds_the_same_bits():
+    specs = [SMALL, dataclasses.replace(SMALL, alpha=1.0)]
+    first = in_a_fresh_process(specs)
+    assert len(first) == 2
+    assert first == digests(specs)
+
+
+@pytest.mark.slow
+def test_two_fresh_processes_find_the_same_bits_for_specs_of_every_kind():
+    specs = list(KINDS.values())
+    first = in_a_fresh_process(specs)
+    assert len(first) == len(KINDS)
+    assert first == in_a_fresh_process(specs)
+
+
+def test_the_order_of_the_request_changes_no_bit():
+    specs = [dataclasses.replace(SMALL, alpha=a, expert_noise=e) for a in (1.0, 0.9, 0.8) for e in (0.0, 0.1)]
+    assert len(batches(specs)) > 1  # Otherwise all of them are one batch, whatever the order.
+    assert digests(specs) == digests(specs[::-1])
+
+
+def ring(seed=None):
+    """A world full of ties: a ring of six cells with a mirror axis; perturbed where a seed is given."""
+    kernel = np.zeros((6, 3, 6))
+    for s in range(6):
+        kernel[s, 0, (s + 1) % 6] = kernel[s, 1, (s - 1) % 6] = kernel[s, 2, s] = 1
+    if seed is not None:
+        kernel = 0.7 * kernel + 0.3 * np.random.default_rng(seed).dirichlet(np.ones(6), size=(6, 3))
+    return MDP(kernel, discount=0.95)
+
+
+def problems():
+    """Worlds with ties and without, experts with ties, and α that make the opponent choose."""
+    worlds = [ring(), ring(), ring(0), ring(1)]
+    reward = np.array([0.0, -1, -2, -3, -2, -1])
+    occupancies = [state_occupancy(world, expert_policy(world, reward, kind="optimal")) for world in worlds]
+    return worlds, occupancies, [1.0, 0.8, 0.8, 0.5]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return [fit(w, rho, alpha=a, steps=40) for w, rho, a in zip(*problems(), strict=True)]
+
+
+def test_fits_in_company_have_the_bits_of_fits_alone(alone):
+    together = fit_many(*problems(), steps=40, vectorize=False)
+    for one, other in zip(alone, together, strict=True):
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+            assert np.array_equal(a, b)
+
+
+def test_fits_in_lockstep_agree_with_fits_alone_ties_included(alone):
+    """A lockstep sums in another order, so that bits differ; ties are broken by a margin, so that choices do not."""
+    together = fit_many(*problems(), steps=40, vectorize=True)
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_allclose(other.reward, one.reward, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other.player, one.player, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other.opponent, one.opponent, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(other.occupancy, one.occupancy, rtol=0, atol=1e-8)
+
+
+def test_a_mirror_world_learns_a_mirrored_reward(alone):
+    """Rounding must not choose between equal actions: what is learnt has the symmetry of what was given."""
+    mirror = [0, 5, 4, 3, 2, 1]
+    for found in alone[:2]:
+        np.testing.assert_allclose(found.reward[np.array(mirror)], found.reward, rtol=0, atol=1e-8)
+        swapped = np.asarray(found.player)[mirror][:, [1, 0, 2]]
+        np.testing.assert_allclose(swapped, found.player, rtol=0, atol=1e-8)
+
+
+def test_demonstrations_of_a_key_are_the_same_every_time():
+    from robustirl.demonstrations import sample_demonstrations
+
+    env = envs.make("gridworld-4")
+    world = env.mdp(noise=0.1)
+    policy = expert_policy(world, env.reward)
+    drawn = [
+        sample_demonstrations(world, policy, episodes=20, horizon=50, key=jax.random.key(seed)) for seed in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
