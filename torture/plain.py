@@ -100,13 +100,20 @@ class BrokenError(Exception):
 
 
 def fuzz(
-    target: Target, *, seed: int, inputs: int | None = None, seconds: float = float("inf"), slowest: float = 10.0
+    target: Target,
+    *,
+    seed: int,
+    inputs: int | None = None,
+    seconds: float = float("inf"),
+    slowest: float = 10.0,
+    seeds: list[bytes] | None = None,
 ) -> Iterator[BrokenError | bool]:
     """Damaged inputs tried one after another: whether each was accepted, or how the loader broke.
 
-    An input that takes longer than `slowest` seconds counts as broken, too.
+    An input that takes longer than `slowest` seconds counts as broken, too. `seeds` stand in for the target's own,
+    which may take a while to make.
     """
-    source = mutations(target.seeds(), np.random.default_rng(seed), as_json=target.json)
+    source = mutations(seeds or target.seeds(), np.random.default_rng(seed), as_json=target.json)
     end = time.monotonic() + seconds
     done = 0
     while (inputs is None or done < inputs) and time.monotonic() < end:
