@@ -49,7 +49,7 @@ def test_reproduce_writes_the_table_and_the_figure(tmp_path):
         (["theory", "gridworld-9"], "there is no environment 'gridworld-9'"),
         (["theory", "--expert-noise", "2"], "the noise is 2.0, but a probability"),
         (["theory", "--discount", "1"], "the discount γ is 1.0, but a number with 0 <= γ < 1 is needed."),
-        (["theory", "--occupancy", "taken"], "taken cannot be read as one number a line"),
+        (["theory", "--occupancy", "taken"], "line 1 of taken holds 'mine', which is no number"),
         (["theory", "--out", "taken"], "taken is a file, but --out must name a folder; choose another name."),
         (["reproduce", "--experiments", "figure-9"], "there is no experiment 'figure-9'; choose from all, best-alpha,"),
         (["reproduce", "--seeds", "3"], "gridworld-1 cannot be made with the options seed"),

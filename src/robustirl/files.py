@@ -31,7 +31,7 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
         [0, 1]
     """
     if not content.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # NumPy would take it for an array, or for a pickle.
-        raise ValueError("it is not a zip archive")
+        raise ValueError("it holds a single array" if content.startswith(b"\x93NUMPY") else "it is not a zip archive")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Arrays of Python 2 are fine.
@@ -67,7 +67,7 @@ def in_brief(error: BaseException) -> str:
         >>> in_brief(ValueError("no.\nReally not.")), in_brief(MemoryError())
         ('no', 'MemoryError')
     """
-    first = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    first = error.args[0] if len(error.args) > 1 and isinstance(error.args[0], str) else str(error)
     first = re.split(r"\n|\.\s", first.strip())[0].rstrip(". ")
     return re.sub(r" at 0x\w+", "", first) or type(error).__name__
 

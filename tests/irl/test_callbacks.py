@@ -142,7 +142,7 @@ def test_a_batch_starts_each_fit_where_it_is_told():
     [
         (np.zeros(35), "the initial parameters have the shapes [(35,)], but the reward model's have [(36,)]"),
         ((np.zeros(36),), "arranged as in its initial_parameters()"),
-        (np.full(36, np.nan), "the initial parameters hold a number that is not finite"),
+        (np.full(36, np.nan), "array 0 of the initial parameters is not finite at entry 0: nan"),
         (np.array(["a"] * 36), "an array of the initial parameters is not a rectangular array of real numbers"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_world_on_it_is_planned_and_compared_like_any_other():
 
 def test_bad_mixtures_are_named(refused):
     base = SuccessorKernel([[[0]], [[1]]], np.ones((2, 1, 1)))
-    with refused("in state 1 is 1.5, above 1"):
+    with refused("in state 1 is 1.5, but a probability of at most 1"):
         MixtureKernel(base, [0.0, 1.5], [0.5, 0.5])
     with refused("the distribution of a disturbance"):
         MixtureKernel(base, [0.0, 0.5], [0.5, 0.1])

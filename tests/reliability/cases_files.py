@@ -89,7 +89,7 @@ DEMONSTRATIONS = [
     Case(
         "a single array",
         lambda: load(changed("walks.npz", "one.npz", lambda _: header("x"))),
-        "one.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+        "one.npz is damaged or not an .npz file of plain arrays (it holds a single array).",
     ),
     Case(
         "pickled states",

@@ -15,6 +15,7 @@ from robustirl.demonstrations import Demonstrations
 from robustirl.demonstrations.files import require_place
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.fit_report import find_environment
+from robustirl.mdp.checks import as_count
 from robustirl.planning import expert_policy
 
 MOST_STATES = 10  # How many of the most visited states are listed.
@@ -93,6 +94,8 @@ def run_demos(command: Demos) -> int:
 
 def _make(command: Make) -> None:
     _require_new(command.out)
+    as_count("the number of episodes", command.episodes, 1)
+    as_count("the horizon", command.horizon)
     environment = find_environment(command.env, command.discount)
     policy = expert_policy(
         environment.mdp(command.noise, command.noise_model),
