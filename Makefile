@@ -8,9 +8,11 @@ OUT ?= out
 NOISE_MODELS := uniform-state uniform-action published
 WORKERS ?= 2
 SEEDS ?= 5
+FUZZ_SECONDS ?= 60
+MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench clean
+.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants clean
 
 help:
 	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
@@ -22,6 +24,8 @@ help:
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests"
 	@echo "make lint        ruff, pyright, import-linter"
+	@echo "make torture     fuzz every loader, kill commands at random moments, repeat runs; $(OUT)/torture/table.md"
+	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
 	@echo "make bench       speed, side by side with imitation (which gets an environment of its own)"
 
 reproduce: .venv/run
@@ -61,6 +65,12 @@ format: .venv/dev
 bench: .venv/run .venv-imitation/ready
 	$(BIN)/python benchmarks/mce_irl.py --peer-python .venv-imitation/bin/python --out benchmarks/out
 
+torture: .venv/torture
+	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
+
+mutants: .venv/dev
+	$(BIN)/python -m torture.mutants --count $(MUTANTS) --out $(OUT)/torture/mutants.csv
+
 clean:
 	rm -rf .venv .venv-imitation $(OUT) benchmarks/out .pytest_cache .ruff_cache .hypothesis
 
@@ -74,6 +84,11 @@ clean:
 
 .venv/dev: .venv/run requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' -r requirements-dev.txt
+	@touch $@
+
+# Where the coverage-guided fuzzer cannot be had, a plain one does the work.
+.venv/torture: .venv/dev
+	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt atheris
 	@touch $@
 
 .venv-imitation/ready: benchmarks/peers/imitation-requirements.txt

@@ -126,6 +126,13 @@ def test_files_are_inspected_and_converted(walks, capsys):
     assert load("walks.jsonl") == load("walks.npz")
 
 
+def test_states_of_any_number_can_be_inspected(here, capsys):
+    save(Demonstrations.from_arrays([[2**62, 0, 2**62]]), here / "far.csv")
+    status, out, _ = robustirl("demos inspect far.csv", capsys)
+    assert status == 0
+    assert f"{2**62} │ 2 │ 66.7% │ 1 │ 1" in out
+
+
 def test_an_empty_folder_may_be_written_to(walks, capsys):
     (walks / "empty").mkdir()
     line = "fit --env gridworld-4 --demos walks.npz --steps 30 --out empty"

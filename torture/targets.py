@@ -13,7 +13,7 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,11 +240,52 @@ def _load_note(path: Path) -> None:
         hash(spec)
 
 
+MINARI_ID = "walks/few-v0"
+
+
+@functools.cache
+def _minari_files() -> dict[str, bytes]:
+    """The files of a Minari dataset, by their place in its folder."""
+    with tempfile.TemporaryDirectory() as folder, _datasets_in(folder):
+        demonstrations.to_minari(_demos()[0].subset([0]), MINARI_ID)
+        top = Path(folder) / MINARI_ID
+        return {str(path.relative_to(top)): path.read_bytes() for path in sorted(top.rglob("*")) if path.is_file()}
+
+
+@contextlib.contextmanager
+def _datasets_in(folder: str) -> Iterator[None]:
+    before = os.environ.get("MINARI_DATASETS_PATH")
+    os.environ["MINARI_DATASETS_PATH"] = folder
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["MINARI_DATASETS_PATH"]
+        else:
+            os.environ["MINARI_DATASETS_PATH"] = before
+
+
+def _minari(name: str, *, as_json: bool = False) -> Target:
+    """A Minari dataset in which one file is what was given."""
+
+    def load(path: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=_memory()) as folder, _datasets_in(folder):
+            for place, content in _minari_files().items():
+                target = Path(folder) / MINARI_ID / place
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(path.read_bytes() if place == name else content)
+            demonstrations.from_minari(MINARI_ID)
+
+    return Target(lambda: [_minari_files()[name]], load, Path(name).suffix, json=as_json)
+
+
 TARGETS: dict[str, Target] = {
     "demos-npz": Target(_demo_seeds(".npz"), demonstrations.load, ".npz"),
     "demos-jsonl": Target(_demo_seeds(".jsonl"), demonstrations.load, ".jsonl"),
     "demos-csv": Target(_demo_seeds(".csv"), demonstrations.load, ".csv"),
     "demos-parquet": Target(_demo_seeds(".parquet"), demonstrations.load, ".parquet"),
+    "minari-metadata": _minari("data/metadata.json", as_json=True),
+    "minari-data": _minari("data/main_data.hdf5"),
     "npz-header": Target(_npy_seeds, _one_member, ".npy"),
     "model": Target(lambda: [content for content, _ in _models()], _load_model, ".npz"),
     "model-note": Target(_note_seeds, _with_note, ".json", json=True),

@@ -106,6 +106,12 @@ CASES = [
         ),
     ),
     Case(
+        "lengths whose sum overflows",
+        lambda: Demonstrations(np.arange(4), None, np.array([2**63 - 1, 2**63 - 1, 6]), np.zeros(3, bool)),
+        "there are 4 states, but the episodes' lengths add up to 18446744073709551620; both must count every state, "
+        "the last ones included.",
+    ),
+    Case(
         "an episode beyond the last",
         lambda: WALKS.subset([5]),
         "episode 5 was asked for, but there are 2, numbered from 0.",

@@ -132,18 +132,19 @@ def _inspect(command: Inspect) -> None:
 
 
 def _visits(found: Demonstrations) -> Table:
-    counts = np.bincount(found.states)
-    starts = np.bincount(found.states[found.offsets[:-1]], minlength=counts.size)
-    ends = np.bincount(found.last_states, minlength=counts.size)
-    visited = int((counts > 0).sum())
-    most = np.argsort(-counts, kind="stable")[: min(MOST_STATES, visited)]
+    # Not by the number of the state, which a file may choose as large as it likes.
+    states, places, counts = np.unique(found.states, return_inverse=True, return_counts=True)
+    visited = states.size
+    starts = np.bincount(places[found.offsets[:-1]], minlength=visited)
+    ends = np.bincount(places[found.offsets[1:] - 1], minlength=visited)
+    most = np.argsort(-counts, kind="stable")[:MOST_STATES]
     title = "the states" if visited <= MOST_STATES else f"the {MOST_STATES} most visited of {visited} states"
     table = Table(title=title, title_justify="left")
     for heading in ("state", "visits", "share", "starts", "ends"):
         table.add_column(heading, justify="right")
-    for state in most.tolist():
-        share = f"{counts[state] / counts.sum():.1%}"
-        table.add_row(str(state), str(counts[state]), share, str(starts[state]), str(ends[state]))
+    for i in most.tolist():
+        share = f"{counts[i] / counts.sum():.1%}"
+        table.add_row(str(states[i]), str(counts[i]), share, str(starts[i]), str(ends[i]))
     return table
 
 

@@ -59,9 +59,9 @@ class Demonstrations:
             raise InvalidInputError(
                 f"episode {int(np.argmin(lengths))} is empty; an episode has at least its start state, so leave it out."
             )
-        if lengths.sum() != states.size:
+        if lengths.max() > states.size or lengths.sum() != states.size:  # The sum alone may overflow to any number.
             raise InvalidInputError(
-                f"there are {states.size} states, but the episodes' lengths add up to {int(lengths.sum())};"
+                f"there are {states.size} states, but the episodes' lengths add up to {sum(lengths.tolist())};"
                 " both must count every state, the last ones included."
             )
         actions = None

@@ -1,0 +1,49 @@
+"""All of it for a budget, and a table: `python -m torture --seconds 60 --out out/torture`."""
+
+import argparse
+import csv
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+SLOW_TESTS = ("tests/test_cli.py", "tests/test_cli_fit.py", "tests/reliability")
+CHOSEN = "kill or ctrl or fresh or order or choices"
+
+
+def main() -> int:
+    """Fuzz, run the slow tests of reliability, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="of fuzzing, for each loader")
+    parser.add_argument("--out", type=Path, default=Path("out/torture"))
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    fuzzing = [sys.executable, "-m", "torture.fuzz", "--seconds", str(given.seconds), "--out", str(given.out)]
+    status = subprocess.run(fuzzing, check=False).returncode
+    report = given.out / "tests.xml"
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "slow", "-k", CHOSEN, f"--junitxml={report}", *SLOW_TESTS]
+    status |= subprocess.run(tests, check=False).returncode
+    table = given.out / "table.md"
+    table.write_text(as_markdown(given.out / "fuzzing.csv", report), encoding="utf-8")
+    print(f"wrote {table}")
+    return 1 if status else 0
+
+
+def as_markdown(fuzzing: Path, report: Path) -> str:
+    """Both outcomes as tables."""
+    lines = ["| loader | engine | seconds | inputs | broken |", "| --- | --- | ---: | ---: | ---: |"]
+    with fuzzing.open(newline="") as file:
+        for row in csv.DictReader(file):
+            lines.append(
+                f"| {row['target']} | {row['engine']} | {row['seconds']} | {row['inputs']} | {row['broken']} |"
+            )
+    lines += ["", "| test | seconds | outcome |", "| --- | ---: | --- |"]
+    for case in ET.parse(report).getroot().iter("testcase"):
+        failed = case.find("failure") is not None or case.find("error") is not None
+        outcome = "failed" if failed else "skipped" if case.find("skipped") is not None else "passed"
+        lines.append(f"| {case.get('name')} | {float(case.get('time', 0)):.0f} | {outcome} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
