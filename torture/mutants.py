@@ -87,7 +87,7 @@ def mutate(text: str, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def tests_of(file: str) -> list[str]:
+def noticing(file: str) -> list[str]:
     """The tests that ought to notice: those of the file's name, else those named above, else those of its room."""
     path = Path(file)
     room, name = path.parts[-2], path.stem
@@ -107,7 +107,7 @@ def try_mutant(mutant: Mutant, tree: Path, limit: float) -> tuple[str, float]:
         path.write_text(mutate(sound, mutant), encoding="utf-8")
         environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
-            [*command, *tests_of(mutant.file)],
+            [*command, *noticing(mutant.file)],
             cwd=tree,
             env=environment,
             capture_output=True,

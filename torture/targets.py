@@ -265,8 +265,8 @@ def _datasets_in(folder: str) -> Iterator[None]:
             os.environ["MINARI_DATASETS_PATH"] = before
 
 
-def _minari(name: str, *, as_json: bool = False) -> Target:
-    """A Minari dataset in which one file is what was given."""
+def _minari(name: str = "data/metadata.json") -> Target:
+    """A Minari dataset whose metadata are what was given."""
 
     def load(path: Path) -> None:
         with tempfile.TemporaryDirectory(dir=_memory()) as folder, _datasets_in(folder):
@@ -276,7 +276,7 @@ def _minari(name: str, *, as_json: bool = False) -> Target:
                 target.write_bytes(path.read_bytes() if place == name else content)
             demonstrations.from_minari(MINARI_ID)
 
-    return Target(lambda: [_minari_files()[name]], load, Path(name).suffix, json=as_json)
+    return Target(lambda: [_minari_files()[name]], load, Path(name).suffix, json=True)
 
 
 TARGETS: dict[str, Target] = {
@@ -284,8 +284,8 @@ TARGETS: dict[str, Target] = {
     "demos-jsonl": Target(_demo_seeds(".jsonl"), demonstrations.load, ".jsonl"),
     "demos-csv": Target(_demo_seeds(".csv"), demonstrations.load, ".csv"),
     "demos-parquet": Target(_demo_seeds(".parquet"), demonstrations.load, ".parquet"),
-    "minari-metadata": _minari("data/metadata.json", as_json=True),
-    "minari-data": _minari("data/main_data.hdf5"),
+    # Not its HDF5 file: a damaged one can send libhdf5 into endless work, which nobody here can stop.
+    "minari-metadata": _minari(),
     "npz-header": Target(_npy_seeds, _one_member, ".npy"),
     "model": Target(lambda: [content for content, _ in _models()], _load_model, ".npz"),
     "model-note": Target(_note_seeds, _with_note, ".json", json=True),

@@ -19,6 +19,8 @@ def test_the_corpus_is_small_and_every_target_is_known():
 
 @pytest.mark.parametrize("path", KEPT, ids=[f"{path.parent.name}/{path.name}" for path in KEPT])
 def test_what_once_broke_a_loader_does_so_no_more(path):
+    if path.parent.name.startswith("minari"):
+        pytest.importorskip("minari")
     accepted = try_input(TARGETS[path.parent.name], path.read_bytes())
     if path.name.startswith("seed-"):
         assert accepted
@@ -26,6 +28,8 @@ def test_what_once_broke_a_loader_does_so_no_more(path):
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_inputs_are_read_or_refused(name):
+    if name.startswith("minari"):
+        pytest.importorskip("minari")
     target = TARGETS[name]
     kept = [path.read_bytes() for path in sorted((CORPUS / name).glob("seed-*"))]
     accepted = 0

@@ -3,7 +3,7 @@
 import ast
 import difflib
 
-from torture.mutants import ROOT, mutants_of, mutate, tests_of
+from torture.mutants import ROOT, mutants_of, mutate, noticing
 
 NEWTON = ROOT / "src" / "robustirl" / "planning" / "newton.py"
 
@@ -26,4 +26,4 @@ def test_each_mutant_changes_one_thing():
 def test_every_file_has_tests_that_ought_to_notice():
     for room in ("planning", "irl"):
         for path in (ROOT / "src" / "robustirl" / room).glob("*.py"):
-            assert all((ROOT / test).exists() for test in tests_of(str(path.relative_to(ROOT))))
+            assert all((ROOT / test).exists() for test in noticing(str(path.relative_to(ROOT))))

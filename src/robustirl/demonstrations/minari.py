@@ -12,6 +12,7 @@ import numpy as np
 from robustirl.demonstrations.gymnasium import discrete, spaces, spaces_of
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+from robustirl.files import in_brief
 from robustirl.mdp.checks import as_count
 
 if TYPE_CHECKING:
@@ -29,13 +30,24 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
 
     An episode is terminated if its last step says so. States and actions number from 0, whatever the spaces' start.
     """
+    name = dataset if isinstance(dataset, str) else None
     if isinstance(dataset, str):
         dataset = _local(dataset)
     if not hasattr(dataset, "iterate_episodes"):
         raise InvalidInputError(
             f"a Minari dataset or its id is needed, but {type(dataset).__name__} was given; load it with minari first."
         )
-    name = dataset.spec.dataset_id
+    try:
+        return _episodes(dataset, name or dataset.spec.dataset_id)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # What damaged metadata and HDF5 files raise is as varied as damage is.
+        raise InvalidInputError(
+            f"the Minari dataset {name or ''} is damaged ({in_brief(error)}); fetch or record it anew."
+        ) from None
+
+
+def _episodes(dataset: "minari.MinariDataset", name: str) -> Demonstrations:
     _, first_state = discrete(f"observations of the Minari dataset {name}", dataset.observation_space)
     _, first_action = discrete(f"actions of the Minari dataset {name}", dataset.action_space)
     states, actions, terminated = [], [], []
@@ -178,12 +190,12 @@ def _local(dataset_id: str) -> "minari.MinariDataset":
     try:
         found = minari.dataset.minari_storage.MinariStorage.read_raw_metadata(folder)
         # Without spaces Minari would build the environment that the file names to ask it: loading never runs code.
-        if not {"observation_space", "action_space"} <= set(found):
+        if not isinstance(found, dict) or not {"observation_space", "action_space"} <= set(found):
             raise ValueError("its metadata name no spaces")
         return minari.load_dataset(dataset_id)
-    except (AssertionError, KeyError, OSError, ValueError) as error:
+    except Exception as error:
         raise InvalidInputError(
-            f"the Minari dataset {dataset_id} cannot be read ({str(error).splitlines()[0].rstrip('.')});"
+            f"the Minari dataset {dataset_id} cannot be read ({in_brief(error)});"
             f" fetch it with `minari download {dataset_id}` if it is not on this machine."
         ) from None
 
