@@ -129,6 +129,7 @@ def test_the_estimate_agrees_with_automatic_differentiation_through_a_smooth_rol
     np.testing.assert_allclose(sampled.weights[0], pathwise.weights[0], atol=0.05 * scale)
 
 
+@pytest.mark.slow
 def test_at_alpha_one_the_opponent_has_no_gradient_and_no_say():
     sides = players()
     other = Players(sides.player, players(5).opponent)
@@ -178,6 +179,7 @@ def test_normalised_advantages_have_mean_zero_and_deviation_one_over_the_steps_t
     assert not np.any(normalised(batch, jnp.full(batch.active.shape, 3.0)))
 
 
+@pytest.mark.slow
 def test_the_clipped_objective_starts_with_the_plain_gradient_and_stops_at_the_clip():
     sides = players()
     batch = sample(sides)
@@ -207,7 +209,7 @@ def test_mean_actions_far_out_of_bounds_cost_and_those_within_reach_do_not():
     np.testing.assert_allclose(cost(-3.0), -steps)
 
 
-@pytest.mark.parametrize("method", ["likelihood-ratio", "ppo"])
+@pytest.mark.parametrize("method", ["likelihood-ratio", pytest.param("ppo", marks=pytest.mark.slow)])
 def test_an_update_with_nan_is_not_taken(method):
     config = PolicyGradientConfig(method=method, baseline="critic")
     state = begin(players(), config)

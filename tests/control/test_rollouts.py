@@ -77,6 +77,7 @@ def test_a_world_that_never_ends_is_cut_off_at_the_horizon():
     assert batch.states.shape == (41, 500, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 26])
 def test_the_horizon_does_not_change_the_shape_of_stretches(horizon):
     batch = collect(GaussianGrid(), leaning(7, 2, 0.1), episodes=3, horizon=horizon, key=fast_key(0))
@@ -84,6 +85,7 @@ def test_the_horizon_does_not_change_the_shape_of_stretches(horizon):
     assert batch.active.all()
 
 
+@pytest.mark.slow
 def test_rollouts_batch_over_worlds_and_agree_with_single_ones():
     worlds = [GaussianGrid(noise) for noise in (0.0, 0.3)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds)
@@ -142,6 +144,7 @@ def test_the_vector_collector_gives_the_episodes_of_the_jax_world(vector):
     )
 
 
+@pytest.mark.slow
 def test_the_vector_collector_goes_on_where_episodes_end_at_different_times(vector):
     policy = leaning(2, 2, [0.4, -0.4], deviation=1.0)
     batch = collect_vector(vector, policy, policy, 0.7, horizon=400, seed=0, key=fast_key(0))

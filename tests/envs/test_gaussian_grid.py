@@ -13,7 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from robustirl.control.interface import RewardedWorld
-from robustirl.envs.gaussian_grid import PUBLISHED_SCALES, GaussianGrid
+from robustirl.envs.gaussian_grid import NOISE_MODELS, PUBLISHED_SCALES, GaussianGrid
 from robustirl.envs.gymnasium_continuous import gaussian_grid_env, register_gaussian_grid
 
 POINTS = np.array([[-1.0, 1.0], [0.0, 0.0], [0.3, -0.2], [0.95, -0.95], [1.0, -1.0], [0.949, -1.0], [1.0, 1.0]])
@@ -48,10 +48,12 @@ def test_an_action_heard_moves_by_a_tenth_of_it_within_the_square():
     np.testing.assert_allclose(world.step(jnp.array([-1.0, 0.99]), jnp.array([-0.5, 0.5]), HEARD), [-1.0, 1.0])
 
 
-def test_noise_pushes_towards_the_origin_or_acts_uniformly():
+def test_noise_pushes_towards_the_origin_or_away_or_acts_uniformly():
     towards, uniform = GaussianGrid(0.2), GaussianGrid(0.2, noise_model="uniform-action")
     state, action = jnp.array([0.6, -0.8]), jnp.array([0.5, 0.5])
     np.testing.assert_allclose(towards.step(state, action, UNHEARD), [0.54, -0.72])
+    away = GaussianGrid(0.2, noise_model="away-from-origin")
+    np.testing.assert_allclose(away.step(state, action, UNHEARD), [0.66, -0.88])
     np.testing.assert_allclose(uniform.step(state, action, UNHEARD), [0.575, -0.75], atol=1e-9)
     np.testing.assert_allclose(towards.step(jnp.zeros(2), action, UNHEARD), [0.0, 0.0])
     assert np.isfinite(jax.jacobian(towards.step)(jnp.zeros(2), action, UNHEARD)).all()
@@ -70,7 +72,7 @@ def test_it_is_a_world():
     assert isinstance(GaussianGrid(), RewardedWorld)
 
 
-@pytest.mark.parametrize("noise_model", ["towards-origin", "uniform-action"])
+@pytest.mark.parametrize("noise_model", NOISE_MODELS)
 def test_both_versions_walk_the_same_path_from_the_same_draws(noise_model):
     draws = np.random.default_rng(1).random((80, 3))
     actions = np.random.default_rng(2).normal(size=(80, 2)) * 0.4 + [0.3, -0.3]

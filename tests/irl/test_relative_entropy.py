@@ -16,6 +16,7 @@ from robustirl.errors import ConvergenceError
 from robustirl.irl.relative_entropy import expert_features, fit_relative_entropy, fit_relative_entropy_many
 from robustirl.irl.relative_entropy_config import PAPER, RelativeEntropyConfig
 from robustirl.irl.relative_entropy_loop import (
+    Problem,
     importance_log_weights,
     learn,
     log_partition,
@@ -62,6 +63,7 @@ def test_trajectory_features_by_hand():
     np.testing.assert_allclose(trajectory_features(right, "discounted", 0.5), [[0, 0, 0.5, 0.25, 0.125]] * 2)
 
 
+@pytest.mark.slow
 def test_importance_weights_give_expectations_under_the_policies_of_the_start():
     now, base = Players(leaning(0.3), leaning(-0.2)), Players(leaning(-0.1), leaning(0.1))
     alpha = jnp.asarray(0.7)
@@ -75,11 +77,12 @@ def test_importance_weights_give_expectations_under_the_policies_of_the_start():
     assert importance_log_weights(batch, now, base, alpha, 2.0).min() == -2
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.8])
-def test_the_mixture_matches_the_experts_features(alpha):
-    result = fit(demonstrations(), alpha=alpha)
+@pytest.mark.parametrize(("alpha", "mean"), [(1.0, 0.6), (0.8, -0.4)])
+def test_the_mixture_matches_the_experts_features(alpha, mean):
+    # Against an opponent of chance 0.2 only an expert who goes one way less than 80 % of the time can be matched.
+    result = fit(demonstrations(mean), alpha=alpha)
     assert result.verdict.status == Status.BUDGET
-    assert result.verdict.feature_gap < 0.1
+    assert result.verdict.feature_gap < 0.15  # Of 64 episodes, whose own mean features vary by some 0.1.
     assert result.history.feature_gap[0] > 2 * result.verdict.feature_gap
     assert result.history.feature_gap.shape == (60,)
     assert "budget after 60 rounds" in str(result.verdict)
@@ -122,8 +125,8 @@ def test_of_several_attempts_the_one_with_the_smallest_gap_is_returned():
 def _fit_one(expert, config, key):
     """The gap of a single attempt, with the key that `fit_relative_entropy` would have made from its own."""
     start, never = initial_players(LINE, config.deviation), jnp.asarray(-1.0)
-    run = eqx.filter_jit(lambda key: learn(LINE, expert, jnp.asarray(1.0), start, config, never, key))
-    return run(key).verdict.feature_gap
+    problem = Problem(LINE, expert, jnp.asarray(1.0), start, never, config)
+    return eqx.filter_jit(learn)(problem, key).verdict.feature_gap
 
 
 def test_a_tolerance_ends_the_fit_and_one_out_of_reach_is_said_to_be():
@@ -147,6 +150,7 @@ def test_features_that_are_not_numbers_end_the_fit_at_the_last_sound_round():
     assert np.isinf(kept.verdict.feature_gap)
 
 
+@pytest.mark.slow
 def test_exploding_weights_end_the_fit():
     wild = dataclasses.replace(QUICK, importance="base", least_effective=4.0)
     game = dataclasses.replace(GAME, learning_rate=0.5, deviations=(0.01, 0.5))
@@ -157,12 +161,23 @@ def test_exploding_weights_end_the_fit():
     assert np.isfinite(kept.parameters).all()
 
 
+@pytest.mark.slow
+def test_a_gap_matched_before_the_opponent_has_risen_does_not_end_the_fit():
+    config = dataclasses.replace(QUICK, rounds=6, opponent_delay=1.0)
+    result = fit(demonstrations(0.0), alpha=0.8, config=config, tolerance=10.0)
+    assert int(result.verdict.rounds) == 6
+    assert result.verdict.status == Status.CONVERGED
+
+
 def test_a_world_that_never_ends_and_an_opponent_too_strong_are_told():
     result = fit(jnp.full(5, 0.1), world=Line([0.0] * 5, endless=True))
     assert result.verdict.status == Status.BUDGET
     assert "no episode ended" in str(result.verdict)
     strong = fit(demonstrations(3.0), alpha=0.05)
     assert np.isfinite(strong.verdict.feature_gap)
+    assert ("nothing was matched" in str(strong.verdict)) == bool(
+        strong.verdict.feature_gap >= strong.verdict.first_gap
+    )
     assert strong.verdict.feature_gap > 5 * fit(demonstrations(3.0)).verdict.feature_gap
 
 
@@ -171,7 +186,7 @@ def test_a_world_that_never_ends_and_an_opponent_too_strong_are_told():
     "options",
     [
         {"theta": "unit", "ridge": 0.0},
-        {"summary": "mean", "centre": "expert"},
+        {"summary": "discounted", "centre": "none"},
         {"importance": "base", "weight_range": 2.0},
         {"opponent_delay": 0.5, "reward_final_rate": 0.1},
     ],
@@ -230,6 +245,7 @@ def test_bad_requests_are_refused(refused):
         ({"attempts": 0}, ("attempts", "0")),
         ({"summary": "sum"}, ("summary", "'sum'", "discounted")),
         ({"ridge": -1.0}, ("ridge", "-1.0")),
+        ({"summary": "discounted"}, ("centre", "'expert'", "'none'")),
         ({"opponent_delay": 2.0}, ("opponent_delay", "2.0")),
         ({"game": None}, ("game", "PolicyGradientConfig")),
     ],

@@ -5,7 +5,8 @@ T^{two,L,α} of the paper), so the episode is one of the mixture α π_pl + (1-�
 drawn and never looked at: the player's numbers come from their own stream and are the same whoever the opponent is.
 
 Time is the first axis: `[T, N]` for T steps of N episodes. An episode that has ended stays where it ended, masked.
-Steps are taken in stretches, and once all episodes have ended the remaining stretches are skipped.
+Steps are taken in stretches, each with a key of its own; once all episodes have ended, the remaining stretches are
+skipped, draws and all.
 """
 
 import math
@@ -141,20 +142,20 @@ def _collect(
     mean_action: bool,
     key: PRNGKeyArray,
 ) -> Episodes:
-    alone = opponent is None
-    stretches = -(-horizon // STRETCH)
-    shape = (stretches, min(STRETCH, horizon), episodes)
-    size = world.action_size
+    length, size = min(STRETCH, horizon), world.action_size
     starts, moves = jax.random.split(key)
-    # One block of uniform numbers for everything (a separate call each would take several times as long to compile),
-    # laid out alike with and without an opponent, so that the player's numbers do not depend on there being one.
-    uniforms = jax.random.uniform(moves, (*shape, world.draw_size + 1 + 2 * size), dtype=float)
-    noise, hands, first, second = jnp.split(uniforms, np.cumsum([world.draw_size, 1, size]), axis=-1)
-    by_player = jnp.ones(shape, bool) if alone else hands[..., 0] < alpha
-    ours, theirs = (jnp.zeros_like(u) if mean_action else normals(u) for u in (first, second))
-    draws = (noise, by_player, ours, theirs)
     states = jax.vmap(lambda k: world.initial(key=k))(jax.random.split(starts, episodes))
     looks, ends, steps = jax.vmap(world.features), jax.vmap(world.terminal), jax.vmap(world.step)
+
+    def draw(key: PRNGKeyArray):
+        """The noise of a stretch, who acts in it, and what their actions are drawn from."""
+        # One block of uniform numbers for everything (a separate call each would take several times as long to
+        # compile), laid out alike with and without an opponent: the player's numbers do not depend on there being one.
+        uniforms = jax.random.uniform(key, (length, episodes, world.draw_size + 1 + 2 * size), dtype=float)
+        noise, hands, first, second = jnp.split(uniforms, np.cumsum([world.draw_size, 1, size]), axis=-1)
+        by_player = jnp.ones_like(hands[..., 0], bool) if opponent is None else hands[..., 0] < alpha
+        ours, theirs = (jnp.zeros_like(u) if mean_action else normals(u) for u in (first, second))
+        return noise, by_player, ours, theirs
 
     def step(carry, drawn):
         states, features, over = carry
@@ -164,26 +165,26 @@ def _collect(
         moved = steps(states, jnp.where(by_player[:, None], action, other), noise)
         after = jnp.where(over[:, None], states, moved)
         seen = looks(after)
-        return (after, seen, over | ends(after)), (after, seen, action, other, ~over)
+        return (after, seen, over | ends(after)), (after, seen, action, other, by_player, ~over)
 
-    def stretch(carry, drawn):
+    def stretch(carry, key: PRNGKeyArray):
         def stay():
             states, features, over = carry
-            blank = jnp.zeros((episodes, world.action_size), dtype=float)
-            held = (states, features, blank, blank, jnp.zeros_like(over))
-            return carry, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (shape[1], *leaf.shape)), held)
+            blank = jnp.zeros((episodes, size), dtype=float)
+            held = (states, features, blank, blank, jnp.ones_like(over), jnp.zeros_like(over))
+            return carry, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (length, *leaf.shape)), held)
 
-        return jax.lax.cond(carry[2].all(), stay, lambda: jax.lax.scan(step, carry, drawn))
+        return jax.lax.cond(carry[2].all(), stay, lambda: jax.lax.scan(step, carry, draw(key)))
 
     carry = (states, looks(states), ends(states))
-    _, logs = jax.lax.scan(stretch, carry, draws)
-    after, seen, actions, others, active = (log.reshape(-1, *log.shape[2:])[:horizon] for log in logs)
+    _, logs = jax.lax.scan(stretch, carry, jax.random.split(moves, -(-horizon // STRETCH)))
+    after, seen, actions, others, by_player, active = (log.reshape(-1, *log.shape[2:])[:horizon] for log in logs)
     return Episodes(
         states=jnp.concatenate([states[None], after]),
         features=jnp.concatenate([carry[1][None], seen]),
         player_actions=actions,
         opponent_actions=others,
-        by_player=by_player.reshape(-1, episodes)[:horizon],
+        by_player=by_player,
         active=active,
         terminated=ends(after[-1]),
     )

@@ -23,8 +23,9 @@ from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"
+AWAY_FROM_ORIGIN = "away-from-origin"
 UNIFORM_ACTION = "uniform-action"
-NOISE_MODELS = (TOWARDS_ORIGIN, UNIFORM_ACTION)
+NOISE_MODELS = (TOWARDS_ORIGIN, AWAY_FROM_ORIGIN, UNIFORM_ACTION)
 
 PUBLISHED_SCALES = (1.0, 1.0, 1.0, 1.0, 8.0, 10.0, 1.0)
 """Scales of the features with which the published policies were trained: 8 for the pit, 10 for the goal."""
@@ -41,8 +42,8 @@ class GaussianGrid(eqx.Module):
 
     Args:
         noise: ε, the probability that an action is not heard.
-        noise_model: What happens then: `towards-origin`, as in the paper, or `uniform-action`, the effect of an
-            action drawn uniformly.
+        noise_model: What happens then: `towards-origin`, as in the paper; `away-from-origin`, as far the other way; or
+            `uniform-action`, the effect of an action drawn uniformly.
         scales: `[7]`, factors on the features φ(s) = (x², y², x, y, exp(-8‖s‖²), 1{goal}, 1). As printed by default;
             `PUBLISHED_SCALES` are those of the published policies.
         discount: γ, on which the paper is silent.
@@ -108,10 +109,11 @@ class GaussianGrid(eqx.Module):
     def step(self, state: Float[Array, "2"], action: Float[Array, "2"], draws: Float[Array, "3"]) -> Float[Array, "2"]:
         """The next state, given three uniform draws."""
         heard = jnp.clip(action, *self.bounds) / 10
-        if self.noise_model == TOWARDS_ORIGIN:
+        if self.noise_model in (TOWARDS_ORIGIN, AWAY_FROM_ORIGIN):
             squared = state @ state
             # At the origin there is no direction, so the point stays; the inner `where` keeps gradients finite.
-            strayed = -state / (10 * jnp.sqrt(jnp.where(squared > 0, squared, 1)))
+            outwards = state / (10 * jnp.sqrt(jnp.where(squared > 0, squared, 1)))
+            strayed = -outwards if self.noise_model == TOWARDS_ORIGIN else outwards
         else:
             strayed = LARGEST_ACTION * (2 * draws[1:] - 1) / 10
         return jnp.clip(state + jnp.where(draws[0] < self.noise, strayed, heard), -1, 1)

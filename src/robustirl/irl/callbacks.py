@@ -54,7 +54,7 @@ class Interrupted(KeyboardInterrupt):
         fit: The fit as it stood after the last finished step, with the verdict `stopped`; None before the first.
     """
 
-    def __init__(self, fit: Fit | None):
+    def __init__(self, fit: eqx.Module | None):
         super().__init__()
         self.fit = fit
 

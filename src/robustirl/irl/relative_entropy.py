@@ -12,18 +12,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from robustirl.control.interface import World
 from robustirl.control.policy_gradient import Players
 from robustirl.control.rollouts import Episodes
 from robustirl.control.training import initial_players
 from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.irl.relative_entropy_callbacks import RelativeEntropyCallback, learn_with_callbacks
 from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
-from robustirl.irl.relative_entropy_loop import learn, trajectory_features
-from robustirl.irl.relative_entropy_result import RelativeEntropyFit
+from robustirl.irl.relative_entropy_loop import Problem, learn, trajectory_features
+from robustirl.irl.relative_entropy_result import RelativeEntropyFit, RelativeEntropyVerdict
 from robustirl.irl.result import Status
-from robustirl.mdp.checks import as_floats, as_positive, require_finite, require_shape
+from robustirl.mdp.checks import as_count, as_floats, as_positive, require_finite, require_shape
 from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
@@ -36,6 +37,8 @@ def fit_relative_entropy(
     config: RelativeEntropyConfig = RelativeEntropyConfig(),
     start: Players | None = None,
     tolerance: float | None = None,
+    callbacks: Sequence[RelativeEntropyCallback] = (),
+    every: int = 10,
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> RelativeEntropyFit:
@@ -48,6 +51,9 @@ def fit_relative_entropy(
         config: How to learn.
         start: Policies to start from; linear ones of zero mean by default.
         tolerance: End once the feature gap ‖φ̄^mix - φ̄^E‖₁ of sampled trajectories is this small.
+        callbacks: Called with a `RelativeEntropyStep` after every few rounds; one that answers False ends the fit.
+            Ctrl-C then raises `Interrupted` with the fit so far.
+        every: How many rounds pass between calls.
         key: Decides all draws.
         throw: Raise `ConvergenceError` if the fit fails, or if a tolerance was given and is not reached.
 
@@ -61,8 +67,19 @@ def fit_relative_entropy(
         >>> fit.verdict.status.value, (fit.history.feature_gap[-1] < fit.history.feature_gap[0] / 3).item()
         ('budget', True)
     """
-    options = {"config": config, "start": start, "tolerance": tolerance, "throw": throw}
-    return fit_relative_entropy_many([world], [expert], [alpha], keys=[key], **options)[0]
+    problem = _as_problem(world, expert, alpha, config, start, tolerance)
+    if callbacks:
+        keys = list(jax.random.split(key, config.attempts))
+        fits = learn_with_callbacks(problem, keys, callbacks, as_count("every", every, 1))
+        best = int(_best(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(fit.verdict for fit in fits))))
+        # A fit that was stopped says so, whichever attempt is the best of those made.
+        stopped = jnp.stack([fit.verdict.stopped for fit in fits]).any()
+        found = _trimmed(eqx.tree_at(lambda f: f.verdict.stopped, fits[best], stopped))
+    else:
+        found = _fit_many([problem], [key], None)[0]
+    if throw:
+        _require_success(found, tolerance, "")
+    return found
 
 
 def fit_relative_entropy_many(
@@ -106,26 +123,11 @@ def fit_relative_entropy_many(
             f"{len(worlds)} worlds, {len(experts)} experts, {len(alphas)} alphas and {len(keys)} keys were given,"
             " but one of each per fit is needed, and at least one."
         )
-    if not isinstance(config, RelativeEntropyConfig):
-        raise InvalidInputError(f"config is {config!r}, but a RelativeEntropyConfig is needed.")
-    if tolerance is not None:
-        tolerance = as_positive("the tolerance", tolerance)
-    features = [_as_features(expert, world, config) for expert, world in zip(experts, worlds, strict=True)]
-    shares = jnp.stack([_as_alpha(alpha) for alpha in alphas])
-    start = initial_players(worlds[0], config.deviation) if start is None else start
-    if len({(jax.tree.structure(world), *map(np.shape, jax.tree.leaves(world))) for world in worlds}) > 1:
-        raise InvalidInputError("the worlds of one batch differ in kind or shape; fit them in separate batches.")
-    batch = (
-        jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds),
-        jnp.stack(features),
-        shares,
-        jax.vmap(lambda key: jax.random.split(key, config.attempts))(jnp.stack(list(keys))),
-    )
-    if vectorize is None:
-        vectorize = jax.default_backend() != "cpu"
-    threshold = jnp.asarray(-1.0 if tolerance is None else tolerance, dtype=float)
-    fits = _fit_batch(batch, start, config, threshold, vectorize)
-    out = [_trimmed(jax.tree.map(lambda leaf, i=i: leaf[i], fits)) for i in range(len(worlds))]
+    problems = [
+        _as_problem(world, expert, alpha, config, start, tolerance)
+        for world, expert, alpha in zip(worlds, experts, alphas, strict=True)
+    ]
+    out = _fit_many(problems, keys, vectorize)
     if throw:
         for index, fit in enumerate(out):
             _require_success(fit, tolerance, f" of fit {index}" if len(out) > 1 else "")
@@ -147,18 +149,52 @@ def expert_features(
     return trajectory_features(episodes, config.summary, discount).mean(0)
 
 
+def _fit_many(
+    problems: Sequence[Problem], keys: Sequence[PRNGKeyArray] | Key[Array, " fits"], vectorize: bool | None
+) -> list[RelativeEntropyFit]:
+    """All fits in one compiled call."""
+    if len({(jax.tree.structure(p.world), *map(np.shape, jax.tree.leaves(p.world))) for p in problems}) > 1:
+        raise InvalidInputError("the worlds of one batch differ in kind or shape; fit them in separate batches.")
+    if vectorize is None:
+        vectorize = jax.default_backend() != "cpu"
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
+    fits = _fit_batch(batch, jnp.stack(list(keys)), vectorize)
+    return [_trimmed(jax.tree.map(lambda leaf, i=i: leaf[i], fits)) for i in range(len(problems))]
+
+
 @eqx.filter_jit
-def _fit_batch(batch, start: Players, config: RelativeEntropyConfig, tolerance: Float[Array, ""], vectorize: bool):
+def _fit_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> RelativeEntropyFit:
     over = (lambda function, items: jax.vmap(function)(items)) if vectorize else jax.lax.map
 
-    def one(problem) -> RelativeEntropyFit:
-        world, expert, alpha, keys = problem
-        fits = over(lambda key: learn(world, expert, alpha, start, config, tolerance, key), keys)
-        # What the learner can see decides: a sound fit before one that is not, then the smaller gap.
-        best = jnp.argmin(jnp.where(fits.verdict.sound, fits.verdict.feature_gap, jnp.inf))
+    def one(item: tuple[Problem, PRNGKeyArray]) -> RelativeEntropyFit:
+        problem, key = item
+        fits = over(lambda key: learn(problem, key), jax.random.split(key, problem.config.attempts))
+        best = _best(fits.verdict)
         return jax.tree.map(lambda leaf: leaf[best], fits)
 
-    return over(one, batch)
+    return over(one, (batch, keys))
+
+
+def _best(verdicts: RelativeEntropyVerdict) -> Int[Array, ""]:
+    """Which attempt to return. What the learner can see decides: a sound fit before others, then the smaller gap."""
+    return jnp.argmin(jnp.where(verdicts.sound, verdicts.feature_gap, jnp.inf))
+
+
+def _as_problem(
+    world: World,
+    expert: Episodes | ArrayLike,
+    alpha: object,
+    config: RelativeEntropyConfig,
+    start: Players | None,
+    tolerance: float | None,
+) -> Problem:
+    """The checked arguments of a fit."""
+    if not isinstance(config, RelativeEntropyConfig):
+        raise InvalidInputError(f"config is {config!r}, but a RelativeEntropyConfig is needed.")
+    features = _as_features(expert, world, config)
+    start = initial_players(world, config.deviation) if start is None else start
+    threshold = -1.0 if tolerance is None else as_positive("the tolerance", tolerance)
+    return Problem(world, features, _as_alpha(alpha), start, jnp.asarray(threshold, dtype=float), config)
 
 
 def _as_features(expert: Episodes | ArrayLike, world: World, config: RelativeEntropyConfig) -> Float[Array, " d"]:

@@ -19,8 +19,8 @@ class RelativeEntropyConfig:
 
     The defaults are Algorithm 3 with what makes it dependable; `PAPER` is Algorithm 3 as printed. Two changes matter.
     With `ridge`, θ follows what is left to match and the whole is a descent on it; without, θ and the policies chase
-    each other. And a `discounted` summary says how long a trajectory took: the mean over a trajectory does not, so
-    that no weight is learnt for time and policies may wait for ever.
+    each other. And the mean over a trajectory does not tell how long it took: no weight is learnt for time, and where
+    ⟨θ, φ⟩ is positive a policy does best never to arrive. `centre` settles that weight; so does the other `summary`.
 
     Args:
         rounds: Outer rounds.
@@ -30,8 +30,9 @@ class RelativeEntropyConfig:
         ridge: λ of the penalty λ‖θ‖²/2 on g(θ), as after a Gaussian prior on θ.
         summary: The features of a trajectory: its `mean`, 1/|τ| Σ_s φ(s), as in Algorithm 3, or the `discounted`
             sum (1-γ) Σ_t γ^t φ(s_t), whose product with θ is what the game is about.
-        centre: `expert` subtracts ⟨θ, φ̄^E⟩ from the rewards of the game, so that time spent worse than the expert's
-            costs; for the `mean` summary, which leaves the weight of a constant feature undetermined.
+        centre: `expert` subtracts ⟨θ, φ̄^E⟩ from the rewards of the game, so that a step costs if it is worse than the
+            expert's are on average; `none` is Algorithm 3. For the `mean` summary alone: the other one settles the
+            weight of a constant feature itself.
         theta: `free`, or `unit`: θ is scaled to norm one after every step.
         importance: `none`, as in Algorithm 3, or `base`: trajectories are also weighed with their probability under
             the policies of the start over the one under those that sampled them (Boularias et al., 2011).
@@ -55,8 +56,8 @@ class RelativeEntropyConfig:
     reward_rate: float = 0.1
     reward_final_rate: float = 1.0
     ridge: float = 1.0
-    summary: Literal["mean", "discounted"] = "discounted"
-    centre: Literal["none", "expert"] = "none"
+    summary: Literal["mean", "discounted"] = "mean"
+    centre: Literal["none", "expert"] = "expert"
     theta: Literal["free", "unit"] = "free"
     importance: Literal["none", "base"] = "none"
     weight_range: float | None = None
@@ -81,11 +82,15 @@ class RelativeEntropyConfig:
             raise InvalidInputError(
                 f"opponent_delay is {self.opponent_delay!r}, but a share between 0 and 1 is needed."
             )
+        if (self.summary, self.centre) == ("discounted", "expert"):
+            raise InvalidInputError(
+                "centre is 'expert' with the discounted summary, which needs none; set it to 'none'."
+            )
         if not isinstance(self.game, PolicyGradientConfig):
             raise InvalidInputError(f"game is {self.game!r}, but a PolicyGradientConfig is needed.")
 
 
 PAPER = RelativeEntropyConfig(
-    ridge=0.0, summary="mean", reuse=False, attempts=1, game=dataclasses.replace(PAPER_GAME, steps=5, horizon=200)
+    ridge=0.0, centre="none", reuse=False, attempts=1, game=dataclasses.replace(PAPER_GAME, steps=5, horizon=200)
 )
 """Algorithms 3 and 4 as printed; rates and counts are ours, since the paper gives none."""

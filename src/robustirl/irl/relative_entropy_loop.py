@@ -12,10 +12,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from robustirl.control.interface import World
-from robustirl.control.policy_gradient import Ascent, Players, begin
+from robustirl.control.policy_gradient import Ascent, Players
+from robustirl.control.policy_gradient import begin as begin_ascent
 from robustirl.control.rollouts import Episodes, collect
 from robustirl.control.training import game_steps
 from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
@@ -66,115 +67,182 @@ def importance_log_weights(
     return logs if cut is None else jnp.maximum(logs, -cut)
 
 
+class Problem(eqx.Module):
+    """What is to be learnt, and how; the arguments of `robustirl.irl.fit_relative_entropy`, checked.
+
+    A tolerance below zero is never reached.
+    """
+
+    world: World
+    expert: Float[Array, " d"]
+    alpha: Float[Array, ""]
+    start: Players
+    tolerance: Float[Array, ""]
+    config: RelativeEntropyConfig = eqx.field(static=True)
+
+
 class LoopState(eqx.Module):
-    """What a round hands to the next."""
+    """What a round hands to the next: θ, both players, their optimisers' memories, and what the verdict will say."""
 
     theta: Float[Array, " d"]
     memory: PyTree
     ascent: Ascent
     sound: Bool[Array, ""]
     matched: Bool[Array, ""]
+    rounds: Int[Array, ""]
+    first_gap: Float[Array, ""]
+    effective: Float[Array, ""]
 
 
-def learn(
-    world: World,
-    expert: Float[Array, " d"],
-    alpha: Float[Array, ""],
-    start: Players,
-    config: RelativeEntropyConfig,
-    tolerance: Float[Array, ""],
-    key: PRNGKeyArray,
-) -> RelativeEntropyFit:
-    """The loop, for use inside compiled code; the arguments are those of `robustirl.irl.fit_relative_entropy`.
+Log = tuple[RelativeEntropyHistory, Bool[Array, " T"]]
+"""The history of some rounds, and which of them were begun."""
 
-    A tolerance below zero is never reached.
-    """
-    game, rate = config.game, config.reward_rate
-    adam = optax.adam(optax.linear_schedule(rate, rate * config.reward_final_rate, config.rounds * config.reward_steps))
-    policy_steps = max(config.rounds * game.steps, 1)
 
-    def sample(players: Players, alpha: Float[Array, ""], key: PRNGKeyArray):
-        episodes = collect(
-            world, players.player, players.opponent, alpha, episodes=game.episodes, horizon=game.horizon, key=key
-        )
-        return episodes, trajectory_features(episodes, config.summary, world.discount)
+def learn(problem: Problem, key: PRNGKeyArray) -> RelativeEntropyFit:
+    """The whole loop, for use inside compiled code. Its history has room for all rounds."""
+    keys, check_key = round_keys(problem.config, key)
+    state, (history, _) = advance(problem, begin(problem), jnp.arange(problem.config.rounds), keys)
+    return finish(problem, state, history, jnp.asarray(False), check_key)
 
-    def improve_reward(state: LoopState, features: Float[Array, "N d"], log_weights: Float[Array, " N"]):
-        def step(carry, _):
-            theta, memory = carry
-            gradient, effective = reward_gradient(theta, expert, features, log_weights)
-            updates, memory = adam.update(config.ridge * theta - gradient, memory, theta)
-            theta = theta + updates
-            if config.theta == "unit":
-                norm = jnp.linalg.norm(theta)
-                theta = theta / jnp.where(norm > 0, norm, 1)
-            return (theta, memory), effective
 
-        return jax.lax.scan(step, (state.theta, state.memory), length=config.reward_steps)
+def round_keys(config: RelativeEntropyConfig, key: PRNGKeyArray) -> tuple[Key[Array, " T"], PRNGKeyArray]:
+    """A key a round, and one for the last check."""
+    rounds_key, check_key = jax.random.split(key)
+    return jax.random.split(rounds_key, config.rounds), check_key
 
-    def one_round(state: LoopState, index: Array, key: PRNGKeyArray):
-        draw, play = jax.random.split(key)
-        # The opponent's chance 1-α, in full from the start or rising.
-        chance = 1 - (1 - alpha) * jnp.clip((index + 1) / max(config.opponent_delay * config.rounds, 1), 0, 1)
-        players = state.ascent.players
-        episodes, features = sample(players, chance, draw)
-        gap = jnp.abs(features.mean(0) - expert).sum()
-        log_weights = jnp.zeros_like(features[:, 0])
-        if config.importance == "base":
-            log_weights = importance_log_weights(episodes, players, start, chance, config.weight_range)
-        (theta, memory), effective = improve_reward(state, features, log_weights)
-        level = theta @ expert if config.centre == "expert" else 0.0
-        ascent, played = game_steps(
-            world,
-            state.ascent,
-            chance,
-            lambda e: e.masked(e.linear_rewards(theta) - level),
-            game,
-            steps=game.steps,
-            total=policy_steps,
-            first=episodes if config.reuse else None,
-            key=play,
-        )
-        numbers = jnp.isfinite(theta).all() & jnp.isfinite(gap) & played.sound.all()
-        sound = numbers & (effective.min() >= config.least_effective)
-        matched = gap <= tolerance
-        after = LoopState(theta, memory, ascent, sound, matched)
-        # An unsound round is not taken, and one that finds the features matched has nothing left to do.
-        held = jax.tree.map(lambda old, new: jnp.where(~sound | matched, old, new), state, after)
-        log = RelativeEntropyHistory(gap, effective.min(), episodes.terminated.mean(dtype=float), held.theta)
-        return eqx.tree_at(lambda s: (s.sound, s.matched), held, (sound, matched)), log
+
+def begin(problem: Problem) -> LoopState:
+    """The state before the first round: no reward yet."""
+    theta = jnp.zeros_like(problem.expert)
+    yes, no, infinite = jnp.asarray(True), jnp.asarray(False), jnp.asarray(jnp.inf, dtype=float)
+    ascent = begin_ascent(problem.start, problem.config.game)
+    return LoopState(
+        theta, _reward_optimizer(problem.config).init(theta), ascent, yes, no, jnp.asarray(0), infinite, infinite
+    )
+
+
+def advance(
+    problem: Problem, state: LoopState, indices: Int[Array, " T"], keys: Key[Array, " T"]
+) -> tuple[LoopState, Log]:
+    """Some rounds, or nothing where the fit is over."""
 
     def guarded(state: LoopState, inputs: tuple[Array, PRNGKeyArray]):
-        """A round, or nothing where the fit is over."""
-        shapes = jax.eval_shape(one_round, state, *inputs)[1]
+        shapes = jax.eval_shape(lambda: _one_round(problem, state, *inputs))[1]
         blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-        over = state.matched | ~state.sound
-        after, log = jax.lax.cond(over, lambda: (state, blank), lambda: one_round(state, *inputs))
+        over = state.matched | ~state.sound | (inputs[0] >= problem.config.rounds)
+        after, log = jax.lax.cond(over, lambda: (state, blank), lambda: _one_round(problem, state, *inputs))
         return after, (log, ~over)
 
-    theta = jnp.zeros_like(expert)
-    state = LoopState(theta, adam.init(theta), begin(start, game), jnp.asarray(True), jnp.asarray(False))
-    rounds_key, check_key = jax.random.split(key)
-    keys = jax.random.split(rounds_key, config.rounds)
-    state, (history, taken) = jax.lax.scan(guarded, state, (jnp.arange(config.rounds), keys))
+    return jax.lax.scan(guarded, state, (indices, keys))
+
+
+def finish(
+    problem: Problem,
+    state: LoopState,
+    history: RelativeEntropyHistory,
+    stopped: Bool[Array, ""],
+    key: PRNGKeyArray,
+) -> RelativeEntropyFit:
+    """The fit that a state stands for, with a verdict from fresh episodes."""
     players = state.ascent.players
-    episodes, features = sample(players, alpha, check_key)
+    episodes, features = _sample(problem, players, problem.alpha, key)
     summary = features.mean(0)
-    gap = jnp.abs(summary - expert).sum()
+    gap = jnp.abs(summary - problem.expert).sum()
     return RelativeEntropyFit(
         player=players.player,
         opponent=players.opponent,
         parameters=state.theta,
-        expert_features=expert,
+        expert_features=problem.expert,
         features=summary,
-        alpha=alpha,
+        alpha=problem.alpha,
         history=history,
         verdict=RelativeEntropyVerdict(
             converged=state.matched & state.sound,
-            sound=state.sound,
-            rounds=taken.sum(),
+            sound=state.sound & jnp.isfinite(gap),
+            stopped=stopped,
+            rounds=state.rounds,
             feature_gap=jnp.where(jnp.isfinite(gap), gap, jnp.inf),
+            first_gap=state.first_gap,
             finished=episodes.terminated.mean(dtype=float),
-            effective=jnp.nan_to_num(jnp.where(taken, history.effective, jnp.inf), nan=0.0).min(),
+            effective=state.effective,
         ),
     )
+
+
+def _reward_optimizer(config: RelativeEntropyConfig) -> optax.GradientTransformation:
+    rate, steps = config.reward_rate, config.rounds * config.reward_steps
+    return optax.adam(optax.linear_schedule(rate, rate * config.reward_final_rate, steps))
+
+
+def _sample(problem: Problem, players: Players, chance: Float[Array, ""], key: PRNGKeyArray):
+    """D^π and the features of its trajectories."""
+    config, game = problem.config, problem.config.game
+    episodes = collect(
+        problem.world, players.player, players.opponent, chance, episodes=game.episodes, horizon=game.horizon, key=key
+    )
+    return episodes, trajectory_features(episodes, config.summary, problem.world.discount)
+
+
+def _improve_reward(
+    problem: Problem, state: LoopState, features: Float[Array, "N d"], log_weights: Float[Array, " N"]
+) -> tuple[Float[Array, " d"], PyTree, Float[Array, ""]]:
+    """N^θ steps of Adam up g, less the ridge: θ, the memory, and the fewest trajectories in effect."""
+    config, adam = problem.config, _reward_optimizer(problem.config)
+
+    def step(carry, _):
+        theta, memory = carry
+        gradient, effective = reward_gradient(theta, problem.expert, features, log_weights)
+        updates, memory = adam.update(config.ridge * theta - gradient, memory, theta)
+        theta = theta + updates
+        if config.theta == "unit":
+            norm = jnp.linalg.norm(theta)
+            theta = theta / jnp.where(norm > 0, norm, 1)
+        return (theta, memory), effective
+
+    (theta, memory), effective = jax.lax.scan(step, (state.theta, state.memory), length=config.reward_steps)
+    return theta, memory, effective.min()
+
+
+def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArray):
+    config, game = problem.config, problem.config.game
+    draw, play = jax.random.split(key)
+    # The opponent's chance 1-α, in full from the start or rising.
+    risen = jnp.clip((index + 1) / max(config.opponent_delay * config.rounds, 1), 0, 1)
+    chance = 1 - (1 - problem.alpha) * risen
+    players = state.ascent.players
+    episodes, features = _sample(problem, players, chance, draw)
+    gap = jnp.abs(features.mean(0) - problem.expert).sum()
+    log_weights = jnp.zeros_like(features[:, 0])
+    if config.importance == "base":
+        log_weights = importance_log_weights(episodes, players, problem.start, chance, config.weight_range)
+    theta, memory, effective = _improve_reward(problem, state, features, log_weights)
+    level = theta @ problem.expert if config.centre == "expert" else 0.0
+    ascent, played = game_steps(
+        problem.world,
+        state.ascent,
+        chance,
+        lambda e: e.masked(e.linear_rewards(theta) - level),
+        game,
+        steps=game.steps,
+        total=max(config.rounds * game.steps, 1),
+        first=episodes if config.reuse else None,
+        key=play,
+    )
+    numbers = jnp.isfinite(theta).all() & jnp.isfinite(gap) & played.sound.all()
+    sound = numbers & (effective >= config.least_effective)
+    # The gap of a game whose opponent has not risen to its full chance is that of another game.
+    matched = (gap <= problem.tolerance) & (risen >= 1)
+    # An unsound round is not taken, and one that finds the features matched has nothing left to do.
+    still = ~sound | matched
+    kept, done = (state.theta, state.memory, state.ascent), (theta, memory, ascent)
+    held = jax.tree.map(lambda old, new: jnp.where(still, old, new), kept, done)
+    known = jnp.nan_to_num(effective, nan=0.0)
+    after = LoopState(
+        *held,
+        sound,
+        matched,
+        state.rounds + 1,
+        jnp.where(state.rounds == 0, jnp.where(jnp.isfinite(gap), gap, jnp.inf), state.first_gap),
+        jnp.minimum(state.effective, known),
+    )
+    return after, RelativeEntropyHistory(gap, effective, episodes.terminated.mean(dtype=float), held[0])

@@ -14,8 +14,10 @@ class RelativeEntropyVerdict(eqx.Module):
         converged: Whether the feature gap came within the tolerance (false where none was given).
         sound: Whether all numbers were finite and the weights never rested on a single trajectory. If not, the fit
             ended with the round in which that happened, and its policies and reward are those before it.
+        stopped: Whether a callback or an interrupt ended the fit before its time.
         rounds: Rounds begun.
         feature_gap: ‖φ̄^mix - φ̄^E‖₁ of the final policies, on fresh episodes; infinite where it is no number.
+        first_gap: That gap before anything was learnt.
         finished: The share of those episodes that ended before the horizon. At zero the mixture gets nowhere: the
             world never ends, or the opponent is too strong at this α.
         effective: The smallest effective number of trajectories behind a step on θ.
@@ -23,8 +25,10 @@ class RelativeEntropyVerdict(eqx.Module):
 
     converged: Bool[Array, "*batch"]
     sound: Bool[Array, "*batch"]
+    stopped: Bool[Array, "*batch"]
     rounds: Int[Array, "*batch"]
     feature_gap: Float[Array, "*batch"]
+    first_gap: Float[Array, "*batch"]
     finished: Float[Array, "*batch"]
     effective: Float[Array, "*batch"]
 
@@ -33,7 +37,9 @@ class RelativeEntropyVerdict(eqx.Module):
         """The verdict in a word."""
         if not self.sound:
             return Status.FAILED
-        return Status.CONVERGED if self.converged else Status.BUDGET
+        if self.converged:
+            return Status.CONVERGED
+        return Status.STOPPED if self.stopped else Status.BUDGET
 
     def __str__(self) -> str:
         """The verdict in a sentence."""
@@ -42,6 +48,11 @@ class RelativeEntropyVerdict(eqx.Module):
         )
         if not self.finished > 0:
             words += "; no episode ended before the horizon, so the world does not end or the opponent is too strong"
+        if self.sound and not self.feature_gap < self.first_gap:
+            words += (
+                f"; before learning it was {float(self.first_gap):.3g}, so nothing was matched: the opponent is too"
+                " strong, or the rates are too high"
+            )
         return words + "."
 
 

@@ -25,6 +25,9 @@ from robustirl.irl.encoding import (
     encode_tree,
 )
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.relative_entropy_result import RelativeEntropyFit
+from robustirl.irl.relative_entropy_saving import KIND as SAMPLED
+from robustirl.irl.relative_entropy_saving import decode_relative_entropy, encode_relative_entropy
 from robustirl.irl.result import Fit, FitVerdict, History
 from robustirl.planning.operators import Temperatures, as_temperatures
 
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 
-def save_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
-    """Write a fit to an .npz file.
+def save_fit(fit: Fit | RelativeEntropyFit, path: str | os.PathLike[str]) -> None:
+    """Write a fit to an .npz file, of a finite world or of a sampled one.
 
     Example:
         >>> import tempfile
@@ -48,17 +51,27 @@ def save_fit(fit: Fit, path: str | os.PathLike[str]) -> None:
         >>> bool((again.player == found.player).all()), again.verdict.status
         (True, <Status.BUDGET: 'budget'>)
     """
+    if isinstance(fit, RelativeEntropyFit):
+        note, arrays = encode_relative_entropy(fit)
+        return write_archive(Archive({"kind": SAMPLED, "fit": note}, arrays), path)
     if not isinstance(fit, Fit):
         raise InvalidInputError(
             f"a Fit is needed, but {type(fit).__name__} was given; an estimator has its own save()."
         )
     note, arrays = _encode_fit(fit)
-    write_archive(Archive({"kind": "fit", "fit": note}, arrays), path)
+    return write_archive(Archive({"kind": "fit", "fit": note}, arrays), path)
 
 
-def load_fit(path: str | os.PathLike[str]) -> Fit:
+def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit:
     """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`."""
     archive = read_archive(path)
+    if archive.note.get("kind") == SAMPLED:
+
+        def build() -> RelativeEntropyFit:
+            _require_precision(archive.note["fit"])
+            return decode_relative_entropy(archive.note["fit"], archive.arrays)
+
+        return _understood(path, build)
     return _understood(path, lambda: _decode_fit(archive.note["fit"], archive.arrays))
 
 
@@ -76,6 +89,13 @@ def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Fou
         ) from None
 
 
+def _require_precision(note: dict[str, Any]) -> None:
+    if note["dtype"] == "float64" and jnp.zeros((), float).dtype != jnp.float64:
+        raise InvalidInputError(
+            "this model was saved in float64, but JAX computes in float32; call robustirl.enable_x64() first."
+        )
+
+
 _ARRAYS = ("player", "opponent", "reward", "value", "expert_occupancy", "occupancy", "alpha")
 
 
@@ -91,10 +111,7 @@ def _encode_fit(fit: Fit) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def _decode_fit(note: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fit:
     """The inverse of `_encode_fit`."""
-    if note["dtype"] == "float64" and jnp.zeros((), float).dtype != jnp.float64:
-        raise InvalidInputError(
-            "this model was saved in float64, but JAX computes in float32; call robustirl.enable_x64() first."
-        )
+    _require_precision(note)
 
     def part(kind: type, name: str):
         return kind(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(kind)})

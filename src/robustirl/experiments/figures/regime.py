@@ -1,0 +1,55 @@
+"""Where robustness pays: the gain of every robust α over α = 1, condition by condition."""
+
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.figures.style import STYLE, bottom_legend, looks
+from robustirl.experiments.regime_study import Finding
+
+
+def figure_regimes(findings: Sequence[Finding]) -> Figure:
+    """A row per condition: returns on the left, and on the right what each robust α gains over α = 1, with 95 % bars.
+
+    Filled markers say that the intervals of α and of α = 1 do not overlap.
+    """
+    names = list(dict.fromkeys(f.name for f in findings))
+    if not names:
+        raise InvalidInputError("there are no findings to draw; run the study first.")
+    alphas = sorted({f.alpha for f in findings}, reverse=True)
+    styles = looks(alphas)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.5, 1.6 + 0.55 * len(names)), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        handles: dict[str, object] = {}
+        for finding in findings:
+            look = styles[finding.alpha]
+            shift = 0.6 * (alphas.index(finding.alpha) / max(len(alphas) - 1, 1) - 0.5)
+            place = names.index(finding.name) + shift
+            for axes, value in ((left, finding.returns), (right, finding.gain)):
+                if axes is right and finding.alpha == 1:
+                    continue
+                sure = finding.alpha == 1 or finding.verdict != "open"
+                handles[look.label] = axes.errorbar(
+                    value.mean,
+                    place,
+                    xerr=[[value.mean - value.low], [value.high - value.mean]],
+                    fmt=look.marker,
+                    color=look.colour,
+                    markerfacecolor=look.colour if sure else "white",
+                    markersize=5,
+                    capsize=2,
+                    linewidth=1,
+                )
+        left.set_yticks(range(len(names)), names)
+        left.invert_yaxis()
+        left.set_xlabel("mean return in the learner's world")
+        right.axvline(0, color="#444444", linewidth=0.8)
+        right.set_xlabel(r"gain over $\alpha = 1$, same seeds")
+        left.set_title("returns")
+        right.set_title("what robustness gains (filled: intervals apart)")
+        labels = [styles[alpha].label for alpha in alphas if styles[alpha].label in handles]
+        bottom_legend(figure, [handles[label] for label in labels], labels)
+    return figure

@@ -1,0 +1,104 @@
+"""The conditions under which standard and robust relative-entropy IRL are compared, by question.
+
+`optimisation` asks how much of the published gap is mismatch and how much is optimisation; the next four look for the
+regime in which robustness pays in GaussianGrid; `pendulum` takes another's world.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+from robustirl.control.config import EXPERT, PolicyGradientConfig
+from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN, PUBLISHED_SCALES, UNIFORM_ACTION, GaussianGrid
+from robustirl.envs.pendulum import pendulum
+from robustirl.experiments.regime_study import Condition
+from robustirl.irl.relative_entropy_config import PAPER, RelativeEntropyConfig
+
+DISCOUNTED = RelativeEntropyConfig(summary="discounted", centre="none")
+
+
+def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:
+    """The paper's continuous world, its features scaled as in the published runs."""
+    return GaussianGrid(noise, noise_model=noise_model, scales=PUBLISHED_SCALES)
+
+
+def optimisation() -> list[Condition]:
+    """The pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change after the other."""
+    ours = RelativeEntropyConfig()
+    bare = dataclasses.replace(ours, ridge=0.0, centre="none", attempts=1)
+    defaults, discounted, printed = "defaults", "defaults, but discounted", "as printed"
+    steps = {
+        defaults: ours,
+        discounted: DISCOUNTED,
+        printed: PAPER,
+        "printed, our policy gradient": bare,
+        "the same with a ridge": dataclasses.replace(bare, ridge=ours.ridge),
+        "the same, centred (one attempt)": dataclasses.replace(ours, attempts=1),
+    }
+    return [
+        Condition(
+            "optimisation",
+            name,
+            grid(0.2),
+            grid(0.0),
+            alphas=(1.0, 0.85) if name in (defaults, discounted, printed) else (1.0,),
+            config=config,
+        )
+        for name, config in steps.items()
+    ]
+
+
+def strength() -> list[Condition]:
+    """Ever stronger noise in the expert's world; both ways to sum up a trajectory."""
+    return [
+        Condition("strength", f"ε_E = {noise:g}, {name}", grid(noise), grid(0.0), config=config)
+        for noise in (0.3, 0.4)
+        for name, config in (("mean", RelativeEntropyConfig()), ("discounted", DISCOUNTED))
+    ]
+
+
+def direction() -> list[Condition]:
+    """Other disturbances of the expert, and a learner who is disturbed more than the expert."""
+    kinds = {
+        "uniform 0.4": (grid(0.4, UNIFORM_ACTION), grid(0.0)),
+        "away from the pit 0.3": (grid(0.3, AWAY_FROM_ORIGIN), grid(0.0)),
+        "learner 0.2, expert 0": (grid(0.0), grid(0.2)),
+    }
+    return [Condition("direction", name, *worlds) for name, worlds in kinds.items()]
+
+
+def demonstrations() -> list[Condition]:
+    """Fewer episodes of the expert with noise 0.2."""
+    return [
+        Condition(
+            "demonstrations",
+            "1 episode" if count == 1 else f"{count} episodes",
+            grid(0.2),
+            grid(0.0),
+            demonstrations=count,
+        )
+        for count in (1, 3, 10)
+    ]
+
+
+SWING = PolicyGradientConfig(steps=1, horizon=200, final_rate=0.02, excess=1.0, deviations=(0.2, 2.0))
+
+
+def pendulum_sweep() -> list[Condition]:
+    """An expert with a rod of length and mass one, and learners with others."""
+    config = RelativeEntropyConfig(attempts=1, deviation=1.0, game=SWING)
+    training = dataclasses.replace(EXPERT, horizon=200, deviations=(0.1, 2.0))
+    learners = {"the same": {}, "length 0.8": {"length": 0.8}, "length 1.2": {"length": 1.2}}
+    learners |= {"mass 0.6": {"mass": 0.6}, "mass 1.3": {"mass": 1.3}}
+    return [
+        Condition("pendulum", name, pendulum(), pendulum(**changes), config=config, training=training, horizon=200)
+        for name, changes in learners.items()
+    ]
+
+
+GROUPS: Mapping[str, Callable[[], list[Condition]]] = {
+    "optimisation": optimisation,
+    "strength": strength,
+    "direction": direction,
+    "demonstrations": demonstrations,
+    "pendulum": pendulum_sweep,
+}

@@ -1,0 +1,274 @@
+"""When does robustness pay in continuous worlds? Standard against robust relative-entropy IRL over many mismatches.
+
+A condition is an expert's world, a learner's world, a number of demonstrations and the settings of the algorithm. In
+each, standard (α = 1) and robust learners are fitted to the same demonstrations with the same keys, over several
+seeds. A robust α pays where its 95 % interval of mean returns lies above that of α = 1, and hurts where it lies below.
+
+    python -m robustirl.experiments.regime_study --out out/regimes strength direction demonstrations
+"""
+
+import argparse
+import csv
+import dataclasses
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from robustirl.control import RewardedWorld, Training, collect, evaluate, train_expert
+from robustirl.control.config import EXPERT, PolicyGradientConfig
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.layouts import Interval, interval
+from robustirl.experiments.store import write_atomically
+from robustirl.irl.relative_entropy import expert_features, fit_relative_entropy_many
+from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
+from robustirl.precision import enable_x64
+
+PLENTY = 1000
+"""Demonstrations where their number is not the question."""
+
+DEFAULTS = RelativeEntropyConfig()
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """One comparison of standard and robust learners.
+
+    Attributes:
+        group: The question it belongs to.
+        name: What it is, in a few words.
+        expert: The expert's world M^E.
+        learner: The learner's world M^L, where returns are measured.
+        demonstrations: Episodes of the expert.
+        alphas: The α compared; one is the standard.
+        config: The settings of relative-entropy IRL.
+        training: How the expert is trained.
+        horizon: The longest episode of demonstrations and of the evaluation.
+    """
+
+    group: str
+    name: str
+    expert: RewardedWorld
+    learner: RewardedWorld
+    demonstrations: int = PLENTY
+    alphas: tuple[float, ...] = (1.0, 0.85)
+    config: RelativeEntropyConfig = DEFAULTS
+    training: PolicyGradientConfig = EXPERT
+    horizon: int = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One fit: its α, its mean return in the learner's world (mean actions), and how often the goal was reached."""
+
+    group: str
+    name: str
+    alpha: float
+    seed: int
+    mean_return: float
+    goal_share: float
+    feature_gap: float
+    status: str
+    expert_return: float
+    copied_return: float
+
+
+Say = Callable[[str], object]
+
+
+def study(
+    conditions: Iterable[Condition], *, seeds: int, key: PRNGKeyArray, say: Say = lambda _: None
+) -> Iterator[list[Outcome]]:
+    """The outcomes of one condition after the other.
+
+    Experts are trained once per world. Two more returns stand beside every outcome: the expert's in its own world, and
+    that of the expert's policy carried over to the learner's world as it is, which is what imitation without a reward
+    would give.
+    """
+    experts: dict[tuple, Training] = {}
+    train_key, demo_key, fit_key, test_key = jax.random.split(key, 4)
+    for condition in conditions:
+        say(f"{condition.group}: {condition.name}")
+        place = _identity(condition.expert, condition.training)
+        if place not in experts:
+            experts[place] = train_expert(condition.expert, config=condition.training, key=train_key)
+        expert = experts[place].player
+        yield _outcomes(condition, expert, seeds, demo_key, fit_key, test_key)
+
+
+def _identity(world: RewardedWorld, training: PolicyGradientConfig) -> tuple:
+    """What tells worlds apart: their kind, their numbers, and how experts are trained in them."""
+    return jax.tree.structure(world), tuple(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(world)), training
+
+
+def _outcomes(condition: Condition, expert, seeds: int, demo_key, fit_key, test_key) -> list[Outcome]:
+    config, learner = condition.config, condition.learner
+    features = [
+        expert_features(
+            collect(condition.expert, expert, episodes=condition.demonstrations, horizon=condition.horizon, key=k),
+            condition.expert.discount,
+            config,
+        )
+        for k in jax.random.split(demo_key, seeds)
+    ]
+    fit_keys = list(jax.random.split(fit_key, seeds))
+    pairs = [(alpha, seed) for alpha in condition.alphas for seed in range(seeds)]
+    fits = fit_relative_entropy_many(
+        [learner] * len(pairs),
+        [features[seed] for _, seed in pairs],
+        [alpha for alpha, _ in pairs],
+        config=config,
+        keys=[fit_keys[seed] for _, seed in pairs],
+        throw=False,
+    )
+
+    def measure(world: RewardedWorld, policy):
+        return evaluate(world, policy, horizon=condition.horizon, key=test_key)
+
+    own, copied = (float(measure(world, expert).mean_return) for world in (condition.expert, learner))
+    rows = []
+    for (alpha, seed), fit in zip(pairs, fits, strict=True):
+        found = measure(learner, fit.player)
+        rows.append(
+            Outcome(
+                condition.group,
+                condition.name,
+                alpha,
+                seed,
+                float(found.mean_return),
+                float(found.goal_share),
+                float(fit.verdict.feature_gap),
+                fit.verdict.status.value,
+                own,
+                copied,
+            )
+        )
+    return rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What the seeds of one condition and one α say together.
+
+    Attributes:
+        returns: Mean return and its 95 % interval over seeds.
+        gain: The difference to α = 1 over the same seeds, with its interval.
+        goal_share: The share of episodes that reached the goal.
+        worst: The return of the worst seed.
+        verdict: `pays` or `hurts` where the intervals of α and of one do not overlap; otherwise `open`.
+    """
+
+    group: str
+    name: str
+    alpha: float
+    returns: Interval
+    gain: Interval
+    goal_share: float
+    worst: float
+    verdict: str
+
+
+def findings(outcomes: Sequence[Outcome]) -> list[Finding]:
+    """One finding per condition and α, in the order of the outcomes.
+
+    Example:
+        >>> rows = [Outcome("g", "n", a, s, r, 1.0, 0.1, "budget", 0.0, 0.0) for a, s, r in
+        ...         [(1.0, 0, -10.0), (1.0, 1, -11.0), (0.9, 0, -2.0), (0.9, 1, -2.1)]]
+        >>> [(f.alpha, round(f.gain.mean, 2), f.verdict) for f in findings(rows)]
+        [(1.0, 0.0, 'open'), (0.9, 8.45, 'pays')]
+    """
+    cells: dict[tuple[str, str, float], list[Outcome]] = {}
+    for row in outcomes:
+        cells.setdefault((row.group, row.name, row.alpha), []).append(row)
+    found = []
+    for (group, name, alpha), rows in cells.items():
+        standard = cells.get((group, name, 1.0))
+        if standard is None:
+            raise InvalidInputError(f"{group}, {name} has no runs with α = 1 to compare with; add 1 to its alphas.")
+        rows, standard = (sorted(part, key=lambda row: row.seed) for part in (rows, standard))
+        ours, theirs = (interval([row.mean_return for row in part]) for part in (rows, standard))
+        gain = interval([a.mean_return - b.mean_return for a, b in zip(rows, standard, strict=True)])
+        verdict = "pays" if ours.low > theirs.high else "hurts" if ours.high < theirs.low else "open"
+        goal = float(np.mean([row.goal_share for row in rows]))
+        worst = min(row.mean_return for row in rows)
+        found.append(Finding(group, name, alpha, ours, gain, goal, worst, verdict))
+    return found
+
+
+def to_markdown(outcomes: Sequence[Outcome]) -> str:
+    """A row per condition and α."""
+    lines = [
+        "| question | condition | expert at home | expert's policy here | α | mean return | gain over α = 1 |"
+        " worst seed | at the goal | |",
+        "|" + " --- |" * 10,
+    ]
+    beside = {(row.group, row.name): row for row in outcomes}
+    for f in findings(outcomes):
+        row = beside[f.group, f.name]
+        gain = "" if f.alpha == 1 else f"{f.gain.mean:+.1f} ± {f.gain.high - f.gain.mean:.1f}"
+        lines.append(
+            f"| {f.group} | {f.name} | {row.expert_return:.0f} | {row.copied_return:.0f} | {f.alpha:g} |"
+            f" {f.returns.mean:.1f} ± {f.returns.high - f.returns.mean:.1f} | {gain} | {f.worst:.0f} |"
+            f" {100 * f.goal_share:.0f} % | {'' if f.alpha == 1 else f.verdict} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Outcome))
+
+
+def to_csv(outcomes: Sequence[Outcome]) -> str:
+    """All outcomes, a line each."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(FIELDS)
+    writer.writerows(dataclasses.astuple(row) for row in outcomes)
+    return buffer.getvalue()
+
+
+def from_csv(path: Path) -> list[Outcome]:
+    """The inverse of `to_csv`."""
+    kinds = {field.name: field.type for field in dataclasses.fields(Outcome)}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return [Outcome(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]  # pyright: ignore
+    except (TypeError, ValueError, KeyError) as error:
+        raise InvalidInputError(f"{path} is not a table of this study ({error}); give another --out.") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the study, or what is left of it; print its table, and draw its figure."""
+    from robustirl.experiments.regime_conditions import GROUPS
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("out/regimes"))
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("groups", nargs="*", help=f"from {', '.join(GROUPS)}; all of them when left out")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.groups) - set(GROUPS):
+        parser.error(f"there is no group {min(unknown)!r}; choose from {', '.join(GROUPS)}.")
+    if options.seeds < 2:
+        parser.error(f"--seeds is {options.seeds}, but an interval needs at least 2.")
+    enable_x64()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for group in options.groups or GROUPS:
+        path = options.out / f"{group}-{options.seeds}-seeds.csv"
+        done = from_csv(path) if path.exists() else []
+        missing = [c for c in GROUPS[group]() if (c.group, c.name) not in {(row.group, row.name) for row in done}]
+        for rows in study(missing, seeds=options.seeds, key=jax.random.key(0), say=print):
+            done += rows
+            write_atomically(path, to_csv(done))
+        write_atomically(path.with_suffix(".md"), to_markdown(done))
+        print(to_markdown(done))
+        from robustirl.experiments.figures import save_figure
+        from robustirl.experiments.figures.regime import figure_regimes
+
+        save_figure(figure_regimes(findings(done)), path.with_suffix(""))
+
+
+if __name__ == "__main__":
+    main()
