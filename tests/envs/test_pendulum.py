@@ -14,11 +14,11 @@ from robustirl.envs.pendulum import EQUATIONS, PendulumParameters, pendulum, pen
 from tests.control.worlds import fast_key
 
 
-@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (0.8, 1.3)])
-def test_a_step_is_that_of_gymnasium(length, mass):
-    world = pendulum(length=length, mass=mass)
+@pytest.mark.parametrize(("length", "mass", "gravity"), [(1.0, 1.0, 10.0), (0.8, 1.3, 3.0)])
+def test_a_step_is_that_of_gymnasium(length, mass, gravity):
+    world = pendulum(length=length, mass=mass, gravity=gravity)
     env = gymnasium.make("Pendulum-v1").unwrapped
-    env.l, env.m = length, mass
+    env.l, env.m, env.g = length, mass, gravity
     env.reset(seed=0)
     step = eqx.filter_jit(world.step)
     state = jnp.asarray([*env.state, 0.0])

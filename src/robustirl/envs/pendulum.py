@@ -1,4 +1,4 @@
-r"""The pendulum of Gymnasium's `Pendulum-v1` as pure functions, with a length and a mass that can differ.
+r"""The pendulum of Gymnasium's `Pendulum-v1` as pure functions, with a length, a mass and a gravity that can differ.
 
 The angle θ is zero when the rod stands up; an action is a torque u in [-2, 2], and a step of 0.05 s is
 
@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl.envs.gymnasium_functional import FunctionalWorld
 from robustirl.mdp.checks import as_positive
 
-MAX_TORQUE, MAX_SPEED, GRAVITY, STEP = 2.0, 8.0, 10.0, 0.05
+MAX_TORQUE, MAX_SPEED, STEP = 2.0, 8.0, 0.05
 
 
 class Box(NamedTuple):
@@ -30,11 +30,11 @@ class Box(NamedTuple):
 
 
 class PendulumParameters(eqx.Module):
-    """What may differ between worlds: the rod's length l, its mass m, and from which angles episodes start."""
+    """What may differ between worlds: the rod's length l, its mass m, and gravity g; the defaults are Pendulum-v1's."""
 
     length: float | Float[Array, ""] = 1.0
     mass: float | Float[Array, ""] = 1.0
-    widest: float | Float[Array, ""] = np.pi
+    gravity: float | Float[Array, ""] = 10.0
 
 
 class PendulumEquations:
@@ -43,20 +43,20 @@ class PendulumEquations:
     action_space = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
 
     def get_default_params(self) -> PendulumParameters:
-        """A rod of length and mass one, started anywhere."""
+        """A rod of length and mass one."""
         return PendulumParameters()
 
     def initial(self, rng: PRNGKeyArray, params: PendulumParameters) -> Float[Array, "2"]:
-        """An angle within the widest, and a speed within one."""
-        high = jnp.stack([jnp.asarray(params.widest, dtype=float), jnp.ones((), dtype=float)])
-        return high * jax.random.uniform(rng, (2,), minval=-1, maxval=1, dtype=float)
+        """Any angle, and a speed within one."""
+        del params
+        return jnp.array([jnp.pi, 1.0], dtype=float) * jax.random.uniform(rng, (2,), minval=-1, maxval=1, dtype=float)
 
     def transition(self, state: Float[Array, "2"], action: Float[Array, "1"], rng: object, params: PendulumParameters):
         """A step of dt."""
         del rng
         angle, speed = state
         torque = jnp.clip(action, -MAX_TORQUE, MAX_TORQUE)[0]
-        gravity = 3 * GRAVITY / (2 * params.length) * jnp.sin(angle)
+        gravity = 3 * params.gravity / (2 * params.length) * jnp.sin(angle)
         after = speed + (gravity + 3 / (params.mass * params.length**2) * torque) * STEP
         after = jnp.clip(after, -MAX_SPEED, MAX_SPEED)
         return jnp.stack([angle + after * STEP, after])
@@ -103,7 +103,9 @@ def pendulum_features(observation: Float[Array, "3"]) -> Float[Array, "7"]:
     return jnp.stack([cosine, sine, speed, speed * cosine, speed**2, speed**3, jnp.ones_like(speed)])
 
 
-def pendulum(*, length: float = 1.0, mass: float = 1.0, discount: float = 0.99) -> FunctionalWorld:
+def pendulum(
+    *, length: float = 1.0, mass: float = 1.0, gravity: float = 10.0, discount: float = 0.99
+) -> FunctionalWorld:
     """A pendulum as a world for `robustirl.control` and relative-entropy IRL.
 
     Example:
@@ -111,5 +113,7 @@ def pendulum(*, length: float = 1.0, mass: float = 1.0, discount: float = 0.99) 
         >>> heavy.features(heavy.initial(key=jax.random.key(0))).shape
         (7,)
     """
-    parameters = PendulumParameters(as_positive("the length", length), as_positive("the mass", mass))
+    parameters = PendulumParameters(
+        as_positive("the length", length), as_positive("the mass", mass), as_positive("gravity", gravity)
+    )
     return FunctionalWorld(EQUATIONS, parameters, features=pendulum_features, discount=discount)

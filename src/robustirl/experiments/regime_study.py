@@ -20,6 +20,7 @@ from jaxtyping import PRNGKeyArray
 
 from robustirl.control import RewardedWorld, Training, collect, evaluate, train_expert
 from robustirl.control.config import EXPERT, PolicyGradientConfig
+from robustirl.control.training import initial_players
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.layouts import Interval, interval
 from robustirl.experiments.store import write_atomically
@@ -94,7 +95,8 @@ def study(
         say(f"{condition.group}: {condition.name}")
         place = _identity(condition.expert, condition.training)
         if place not in experts:
-            experts[place] = train_expert(condition.expert, config=condition.training, key=train_key)
+            start = initial_players(condition.expert, condition.config.deviation).player
+            experts[place] = train_expert(condition.expert, config=condition.training, start=start, key=train_key)
         expert = experts[place].player
         yield _outcomes(condition, expert, seeds, demo_key, fit_key, test_key)
 
