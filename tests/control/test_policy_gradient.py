@@ -77,7 +77,7 @@ def estimates(sides, alpha, config, key):
 @pytest.mark.parametrize(
     "config",
     [
-        PAPER,
+        pytest.param(PAPER, marks=pytest.mark.slow),
         dataclasses.replace(PAPER, baseline="per-step", credit="executed"),
     ],
     ids=["paper", "executed with a baseline"],
@@ -95,6 +95,7 @@ def test_the_estimate_agrees_with_finite_differences_of_the_exact_return(alpha, 
         np.testing.assert_array_less(np.abs(side.mean(0) - expected), 4.5 * error + 1e-3 * np.abs(expected) + 1e-9)
 
 
+@pytest.mark.slow
 def test_variance_falls_with_a_baseline_and_with_executed_actions_alone():
     sides = players()
     spreads = []
@@ -104,6 +105,7 @@ def test_variance_falls_with_a_baseline_and_with_executed_actions_alone():
     assert spreads[1] < 0.7 * spreads[0]
 
 
+@pytest.mark.slow
 def test_the_estimate_agrees_with_automatic_differentiation_through_a_smooth_rollout():
     world, horizon, count = GaussianGrid(0.0), 6, 60_000  # Too short to reach the goal, so the return is smooth.
     rng = np.random.default_rng(0)
@@ -149,6 +151,7 @@ def test_returns_to_go_by_hand():
     np.testing.assert_allclose(returns_to_go(rewards, 0.5), [[2.75, 2.0], [3.5, 4.0], [3.0, 0.0]])
 
 
+@pytest.mark.slow
 def test_gae_at_decay_one_is_the_return_less_the_value():
     batch = sample(players())
     assert batch.terminated.mean() > 0.9

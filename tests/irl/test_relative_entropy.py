@@ -175,10 +175,14 @@ def test_a_world_that_never_ends_and_an_opponent_too_strong_are_told():
     assert "no episode ended" in str(result.verdict)
     strong = fit(demonstrations(3.0), alpha=0.05)
     assert np.isfinite(strong.verdict.feature_gap)
-    assert ("nothing was matched" in str(strong.verdict)) == bool(
-        strong.verdict.feature_gap >= strong.verdict.first_gap
-    )
     assert strong.verdict.feature_gap > 5 * fit(demonstrations(3.0)).verdict.feature_gap
+
+
+def test_a_gap_that_did_not_shrink_is_told():
+    result = fit(demonstrations())
+    assert "nothing was matched" not in str(result.verdict)
+    worse = eqx.tree_at(lambda v: v.first_gap, result.verdict, result.verdict.feature_gap / 2)
+    assert "nothing was matched: the opponent is too strong" in str(worse)
 
 
 @pytest.mark.slow

@@ -103,9 +103,10 @@ def collect(
     Example:
         >>> from robustirl.control import linear_policy
         >>> from robustirl.envs import GaussianGrid
-        >>> batch = collect(GaussianGrid(0.1), linear_policy(7, 2), episodes=4, horizon=10, key=jax.random.key(0))
+        >>> policy, key = linear_policy(7, 2), jax.random.key(0)
+        >>> batch = collect(GaussianGrid(0.1), policy, episodes=3, horizon=10, mean_action=True, key=key)
         >>> batch.states.shape, batch.lengths.tolist(), batch.terminated.any().item()
-        ((11, 4, 2), [10, 10, 10, 10], False)
+        ((11, 3, 2), [10, 10, 10], False)
     """
     episodes, horizon = as_count("episodes", episodes, 1), as_count("the horizon", horizon, 1)
     return _collect(world, player, opponent, as_chance(alpha), episodes, horizon, mean_action, key)

@@ -29,10 +29,10 @@ def optimisation() -> list[Condition]:
     steps = {
         defaults: ours,
         printed: PAPER,
-        discounted: DISCOUNTED,
         "printed, our policy gradient": bare,
         "the same with a ridge": dataclasses.replace(bare, ridge=ours.ridge),
         "the same, centred (one attempt)": dataclasses.replace(ours, attempts=1),
+        discounted: DISCOUNTED,
     }
     return [
         Condition(

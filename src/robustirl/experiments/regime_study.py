@@ -81,15 +81,20 @@ Say = Callable[[str], object]
 
 
 def study(
-    conditions: Iterable[Condition], *, seeds: int, key: PRNGKeyArray, say: Say = lambda _: None
+    conditions: Iterable[Condition],
+    *,
+    seeds: int,
+    key: PRNGKeyArray,
+    experts: dict[tuple, Training] | None = None,
+    say: Say = lambda _: None,
 ) -> Iterator[list[Outcome]]:
     """The outcomes of one condition after the other.
 
-    Experts are trained once per world. Two more returns stand beside every outcome: the expert's in its own world, and
-    that of the expert's policy carried over to the learner's world as it is, which is what imitation without a reward
-    would give.
+    Experts are trained once per world, and kept in `experts` for further studies. Two more returns stand beside every
+    outcome: the expert's in its own world, and that of the expert's policy carried over to the learner's world as it
+    is, which is what imitation without a reward would give.
     """
-    experts: dict[tuple, Training] = {}
+    experts = {} if experts is None else experts
     train_key, demo_key, fit_key, test_key = jax.random.split(key, 4)
     for condition in conditions:
         say(f"{condition.group}: {condition.name}")
@@ -257,11 +262,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"--seeds is {options.seeds}, but an interval needs at least 2.")
     enable_x64()
     options.out.mkdir(parents=True, exist_ok=True)
+    experts: dict[tuple, Training] = {}
     for group in options.groups or GROUPS:
         path = options.out / f"{group}-{options.seeds}-seeds.csv"
         done = from_csv(path) if path.exists() else []
         missing = [c for c in GROUPS[group]() if (c.group, c.name) not in {(row.group, row.name) for row in done}]
-        for rows in study(missing, seeds=options.seeds, key=jax.random.key(0), say=print):
+        for rows in study(missing, seeds=options.seeds, key=jax.random.key(0), experts=experts, say=print):
             done += rows
             write_atomically(path, to_csv(done))
         write_atomically(path.with_suffix(".md"), to_markdown(done))

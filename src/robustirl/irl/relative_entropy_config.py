@@ -91,6 +91,11 @@ class RelativeEntropyConfig:
 
 
 PAPER = RelativeEntropyConfig(
-    ridge=0.0, centre="none", reuse=False, attempts=1, game=dataclasses.replace(PAPER_GAME, steps=5, horizon=200)
+    ridge=0.0,
+    centre="none",
+    least_effective=0.5,
+    reuse=False,
+    attempts=1,
+    game=dataclasses.replace(PAPER_GAME, steps=5, horizon=200),
 )
-"""Algorithms 3 and 4 as printed; rates and counts are ours, since the paper gives none."""
+"""Algorithms 3 and 4 as printed, where no weight is too lopsided; rates and counts are ours, the paper gives none."""
