@@ -1,5 +1,7 @@
 """The pendulum and the adapter of functional environments, against Gymnasium's own Pendulum-v1."""
 
+from typing import Any
+
 import equinox as eqx
 import gymnasium
 import jax
@@ -17,7 +19,7 @@ from tests.control.worlds import fast_key
 @pytest.mark.parametrize(("length", "mass", "gravity"), [(1.0, 1.0, 10.0), (0.8, 1.3, 3.0)])
 def test_a_step_is_that_of_gymnasium(length, mass, gravity):
     world = pendulum(length=length, mass=mass, gravity=gravity)
-    env = gymnasium.make("Pendulum-v1").unwrapped
+    env: Any = gymnasium.make("Pendulum-v1").unwrapped
     env.l, env.m, env.g = length, mass, gravity
     env.reset(seed=0)
     step = eqx.filter_jit(world.step)
@@ -64,13 +66,13 @@ def test_gymnasiums_own_functional_pendulum_fits_the_adapter():
     pytest.importorskip("flax", reason="gymnasium.envs.phys2d needs flax")
     from gymnasium.envs.phys2d.pendulum import PendulumFunctional, PendulumParams
 
-    world = FunctionalWorld(PendulumFunctional(), PendulumParams(l=0.8, m=1.3), features=pendulum_features)
+    params: Any = PendulumParams
+    world = FunctionalWorld(PendulumFunctional(), params(l=0.8, m=1.3), features=pendulum_features)
     own = pendulum(length=0.8, mass=1.3)
     state = jnp.array([2.0, -1.0, 0.0])
     for action in (-3.0, 0.5, 2.0):
-        np.testing.assert_allclose(
-            *(w.step(state, jnp.array([action]), jnp.array([0.3])) for w in (world, own)), atol=1e-6
-        )
+        theirs, ours = (w.step(state, jnp.array([action]), jnp.array([0.3])) for w in (world, own))
+        np.testing.assert_allclose(theirs, ours, atol=1e-6)
         state = own.step(state, jnp.array([action]), jnp.zeros(1))
     np.testing.assert_allclose(world.features(state), own.features(state), atol=1e-6)
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.irl import Interrupted, Status, load_fit, save_fit
+from robustirl.irl import Interrupted, RelativeEntropyFit, Status, load_fit, save_fit
 from robustirl.irl.relative_entropy import fit_relative_entropy
 from robustirl.irl.relative_entropy_callbacks import learn_with_callbacks
 from tests.control.worlds import fast_key
@@ -79,7 +79,7 @@ def test_a_fit_comes_back_from_its_file_to_the_bit(tmp_path):
     found = fit_relative_entropy(LINE, EXPERT, config=QUICK, key=fast_key(0))
     save_fit(found, tmp_path / "fit.npz")
     again = load_fit(tmp_path / "fit.npz")
-    assert type(again) is type(found)
+    assert isinstance(again, RelativeEntropyFit)
     same(again, found, rtol=0)
     features = demonstrations().features[0]
     assert np.asarray(again.player.mean(features)).tobytes() == np.asarray(found.player.mean(features)).tobytes()

@@ -6,6 +6,7 @@ step at a time: they watch, draw, save, or end it.
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -51,10 +52,11 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a fit with callbacks.
 
     Attributes:
-        fit: The fit as it stood after the last finished step, with the verdict `stopped`; None before the first.
+        fit: The fit (of either kind) as it stood after the last finished step, with the verdict `stopped`; None before
+            the first.
     """
 
-    def __init__(self, fit: eqx.Module | None):
+    def __init__(self, fit: Any):
         super().__init__()
         self.fit = fit
 

@@ -235,14 +235,16 @@ def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArr
     # An unsound round is not taken, and one that finds the features matched has nothing left to do.
     still = ~sound | matched
     kept, done = (state.theta, state.memory, state.ascent), (theta, memory, ascent)
-    held = jax.tree.map(lambda old, new: jnp.where(still, old, new), kept, done)
+    theta, memory, ascent = jax.tree.map(lambda old, new: jnp.where(still, old, new), kept, done)
     known = jnp.nan_to_num(effective, nan=0.0)
     after = LoopState(
-        *held,
+        theta,
+        memory,
+        ascent,
         sound,
         matched,
         state.rounds + 1,
         jnp.where(state.rounds == 0, jnp.where(jnp.isfinite(gap), gap, jnp.inf), state.first_gap),
         jnp.minimum(state.effective, known),
     )
-    return after, RelativeEntropyHistory(gap, effective, episodes.terminated.mean(dtype=float), held[0])
+    return after, RelativeEntropyHistory(gap, effective, episodes.terminated.mean(dtype=float), theta)

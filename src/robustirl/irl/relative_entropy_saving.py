@@ -40,8 +40,9 @@ def decode_relative_entropy(note: dict[str, Any], arrays: dict[str, np.ndarray])
         return kind(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(kind)})
 
     return RelativeEntropyFit(
+        player=GaussianPolicy(**decode_tree(note["player"], arrays)),
+        opponent=GaussianPolicy(**decode_tree(note["opponent"], arrays)),
         **{name: jnp.asarray(arrays[f"fit.{name}"]) for name in _ARRAYS},
-        **{side: GaussianPolicy(**decode_tree(note[side], arrays)) for side in _SIDES},
         history=part(RelativeEntropyHistory, "history"),
         verdict=part(RelativeEntropyVerdict, "verdict"),
     )
