@@ -7,7 +7,7 @@ import pytest
 
 from robustirl.control import PolicyGradientConfig
 from robustirl.experiments import regime_conditions, regime_study
-from robustirl.experiments.regime_study import Outcome, findings, from_csv, to_csv, to_markdown
+from robustirl.experiments.regime_findings import Outcome, findings, from_csv, to_csv, to_markdown
 from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
 
 TINY = RelativeEntropyConfig(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.figures.style import STYLE, bottom_legend, looks
-from robustirl.experiments.regime_study import Finding
+from robustirl.experiments.regime_findings import Finding
 
 
 def figure_regimes(findings: Sequence[Finding]) -> Figure:
