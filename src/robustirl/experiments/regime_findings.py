@@ -84,6 +84,7 @@ def to_markdown(outcomes: Sequence[Outcome]) -> str:
         " worst seed | at the goal | |",
         "|" + " --- |" * 10,
     ]
+    endless = not any(row.goal_share for row in outcomes)  # A world without an end has no goal to reach.
     beside = {(row.group, row.name): row for row in outcomes}
     for f in findings(outcomes):
         row = beside[f.group, f.name]
@@ -91,7 +92,7 @@ def to_markdown(outcomes: Sequence[Outcome]) -> str:
         lines.append(
             f"| {f.group} | {f.name} | {row.expert_return:.0f} | {row.copied_return:.0f} | {f.alpha:g} |"
             f" {f.returns.mean:.1f} ± {f.returns.high - f.returns.mean:.1f} | {gain} | {f.worst:.0f} |"
-            f" {100 * f.goal_share:.0f} % | {'' if f.alpha == 1 else f.verdict} |"
+            f" {'' if endless else f'{100 * f.goal_share:.0f} %'} | {'' if f.alpha == 1 else f.verdict} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.figures.style import STYLE, bottom_legend, looks
+from robustirl.experiments.layouts import Interval
 from robustirl.experiments.regime_findings import Finding
+
+WIDE = 8.0
+"""From this ratio of the largest to the smallest number on, an axis is logarithmic on both sides of zero."""
 
 
 def figure_regimes(findings: Sequence[Finding]) -> Figure:
@@ -43,6 +49,8 @@ def figure_regimes(findings: Sequence[Finding]) -> Figure:
                     capsize=2,
                     linewidth=1,
                 )
+        _stretch(left, [f.returns for f in findings])
+        _stretch(right, [f.gain for f in findings if f.alpha < 1])
         left.set_yticks(range(len(names)), names)
         left.invert_yaxis()
         left.set_xlabel("mean return in the learner's world")
@@ -53,3 +61,16 @@ def figure_regimes(findings: Sequence[Finding]) -> Figure:
         labels = [styles[alpha].label for alpha in alphas if styles[alpha].label in handles]
         bottom_legend(figure, [handles[label] for label in labels], labels)
     return figure
+
+
+def _stretch(axes: Axes, values: Sequence[Interval]) -> None:
+    """A symmetric logarithmic axis where one failed seed would otherwise press all other conditions into a line."""
+    largest = max((max(abs(v.low), abs(v.high)) for v in values), default=0.0)
+    sizes = sorted(abs(v.mean) for v in values if v.mean)
+    if not sizes or largest < WIDE * sizes[len(sizes) // 2]:
+        return
+    linear = 10.0 ** max(1, len(str(int(sizes[0]))) - 1)
+    axes.set_xscale("symlog", linthresh=linear)
+    axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=linear, subs=[1.0, 3.0]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.tick_params(axis="x", labelsize=7)
