@@ -141,6 +141,20 @@ def test_a_tolerance_that_rounding_cannot_keep_is_refused(solver, refused):
         solver(CASES["γ = 0.9999"].game, REWARD, tolerance=1e-13)
 
 
+@SOLVERS
+def test_a_discount_that_leaves_no_digit_is_refused(solver, refused):
+    with refused("the discount 0.999999999999999 is so close to 1 that float64 cannot certify a single digit"):
+        solver(MDP(ANY, discount=1 - 1e-15), REWARD)
+
+
+def test_a_discount_very_near_to_one_costs_digits_openly():
+    found = newton(MDP(ANY, discount=1 - 1e-10), REWARD)
+    exact = reference.solve_game(ANY, REWARD, discount=float(found.value.dtype.type(1 - 1e-10)))
+    error = float(np.abs(np.asarray(found.value, np.longdouble) - exact.value).max())
+    assert error <= found.verdict.error_bound + exact.bound
+    assert found.verdict.error_bound <= 1e-4 * np.abs(found.value).max()
+
+
 @pytest.mark.parametrize("name", ["γ = 0.9999", "several terminal states", "states out of reach", "ties everywhere"])
 def test_occupancies_are_exact_and_vanish_where_no_one_comes(name):
     case = CASES[name]

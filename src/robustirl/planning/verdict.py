@@ -12,6 +12,8 @@ from robustirl.planning.operators import Reward, Temperatures
 from robustirl.precision import as_float, epsilon, smallest_tolerance, solver_tolerance
 from robustirl.types import ArrayLike
 
+LEAST_DIGIT = 0.1  # A relative error that is still an answer, where no tolerance was asked for.
+
 
 class Verdict(eqx.Module):
     """How a planner ended.
@@ -92,6 +94,11 @@ def stopping_rule(
     size = jnp.max(jnp.abs(reward)) / 2
     unit = as_float(max(temperatures)) if max(temperatures) > 0 else jnp.where(size > 0, size, 1)
     if tolerance is None:
+        if concrete(discount) and float(smallest_tolerance(reward, discount)) > LEAST_DIGIT:
+            raise InvalidInputError(
+                f"the discount {float(discount)!r} is so close to 1 that {reward.dtype} cannot certify a single digit"
+                " of a value; use a smaller discount, or ask for a tolerance in so many words."
+            )
         return StoppingRule(solver_tolerance(reward, discount), discount, unit, magnitude)
     if concrete(tolerance):
         tolerance = as_positive("the tolerance", tolerance)
