@@ -65,7 +65,7 @@ def _change(node: ast.AST):
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARE:
         other = COMPARE[type(node.ops[0])]
         return f"{type(node.ops[0]).__name__} -> {other.__name__}", lambda: node.ops.__setitem__(0, other())
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         value = node.value + 1 if isinstance(node.value, int) else node.value * 1.5 + 1e-3
         return f"{node.value!r} -> {value!r}", lambda: setattr(node, "value", value)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
