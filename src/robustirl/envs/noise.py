@@ -17,6 +17,7 @@ States that end an episode stay absorbing under all of them.
 import numpy as np
 
 from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists
+from robustirl.memory import require_memory
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
@@ -35,6 +36,7 @@ def noisy_kernel(
         model: One of `NOISE_MODELS`.
         dense: Whether to make an array `[S, A, S]` of it, or diagonals or lists of successors; by size when left out.
     """
+    _require_room(moves, _dense(moves, dense))
     shares = np.full(moves.shape, 1 / moves.shape[1])
     if model == PUBLISHED:
         shares = np.where(_repeated(moves), 0.0, shares)
@@ -49,6 +51,14 @@ def published_evaluation_kernel(
     """The kernel under which the published returns are measured: noise draws an available move."""
     shares = available / available.sum(1, keepdims=True)
     return _astray(moves, absorbing, noise, shares, _dense(moves, dense), leaky=False)
+
+
+def _require_room(moves: np.ndarray, dense: bool) -> None:
+    """Refuse a world that will not fit before any of it is made."""
+    states, actions = moves.shape
+    # While it is made, a kernel of diagonals takes some four times its (|A| + 1) |A| numbers a state.
+    needed = 8.0 * states * actions * (states if dense else 4 * (actions + 1))
+    require_memory(needed, f"a world of {states} states and {actions} actions", "use a smaller one")
 
 
 def _dense(moves: np.ndarray, dense: bool | None) -> bool:

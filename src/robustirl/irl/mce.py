@@ -27,6 +27,7 @@ from robustirl.irl.result import Fit, Status
 from robustirl.mdp import MDP, MarkovGame, as_occupancy, checks
 from robustirl.mdp.checks import as_count, as_positive
 from robustirl.mdp.mdp import as_world
+from robustirl.memory import WORKING_BYTES, require_memory
 from robustirl.planning.operators import Temperatures, as_temperatures
 from robustirl.planning.verdict import stopping_rule
 from robustirl.precision import as_float
@@ -199,6 +200,10 @@ def _prepare(
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimiser is needed, such as optax.adam(0.1)."
         )
+    states = sum(mdp.num_states for mdp in mdps)
+    require_memory(
+        WORKING_BYTES * float(states), f"learning in worlds of {states} states", "use smaller ones, or fewer at a time"
+    )
     games = _once(MarkovGame, mdps, alphas)
     experts = _once(as_occupancy, occupancies, mdps)
     models = _reward_models(rewards, mdps)

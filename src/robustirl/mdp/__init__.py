@@ -15,4 +15,5 @@ from robustirl.mdp.policy import dynamics_distance as dynamics_distance
 from robustirl.mdp.policy import mixture as mixture
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
+from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel

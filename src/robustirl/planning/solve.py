@@ -19,6 +19,7 @@ from robustirl.mdp.banded import BandedKernel
 from robustirl.mdp.checks import as_count, concrete
 from robustirl.mdp.mdp import as_action_reward
 from robustirl.mdp.mixture import MixtureKernel
+from robustirl.memory import WORKING_BYTES, require_memory
 from robustirl.planning.linear import writes_matrices
 from robustirl.planning.newton import DEFAULT_MAX_STEPS, matrix_steps
 from robustirl.planning.newton_krylov import newton_krylov_steps
@@ -72,6 +73,9 @@ def solve(
         "tolerance": tolerance,
         "throw": throw,
     }
+    if concrete(game) and not writes_matrices(game.mdp):
+        needed = WORKING_BYTES * float(game.mdp.num_states)
+        require_memory(needed, f"solving a world of {game.mdp.num_states} states", "use a smaller one")
     if chosen == "value-iteration":
         return value_iteration(game, reward, max_steps=max_steps, **common)
     most = DEFAULT_MAX_STEPS if max_steps is None else as_count("max_steps", max_steps, 1)

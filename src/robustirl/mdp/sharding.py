@@ -1,0 +1,52 @@
+"""A world whose states are spread over several devices.
+
+Every array with an axis of states is cut along it. Programs compiled for such a world run on all its devices, each on
+its own states, and exchange what crosses the borders: where the kernel is one of diagonals, a few rows of a grid.
+"""
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp.kernel import DenseKernel
+from robustirl.mdp.mdp import MDP
+
+AXIS = "states"
+
+
+def shard_states(mdp: MDP, devices: Sequence | None = None) -> MDP:
+    """The same world with its states spread evenly over the devices, all there are when left out.
+
+    Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as
+    soon as they meet it.
+
+    Example:
+        >>> from robustirl.envs import GridWorld
+        >>> world = GridWorld("large", rewards=np.zeros((40, 40))).mdp(0.1)
+        >>> shard_states(world, jax.devices()[:1]).num_states
+        1600
+    """
+    devices = jax.devices() if devices is None else list(devices)
+    size = mdp.num_states
+    if isinstance(mdp.kernel, DenseKernel):
+        raise InvalidInputError(
+            "a world stored as an array is not spread over devices; build it from diagonals or lists."
+        )
+    if size % len(devices):
+        raise InvalidInputError(
+            f"{size} states cannot be spread evenly over {len(devices)} devices;"
+            " use a number of devices that divides them."
+        )
+    mesh = Mesh(np.array(devices), (AXIS,))
+
+    def place(leaf: jax.Array) -> jax.Array:
+        cut = [AXIS if length == size else None for length in leaf.shape]
+        # One axis only: where two are as long as there are states, the last is the one that is gone through in order.
+        first = max((i for i, name in enumerate(cut) if name), default=None)
+        spec = PartitionSpec(*(AXIS if i == first else None for i in range(leaf.ndim)))
+        return jax.device_put(leaf, NamedSharding(mesh, spec))
+
+    return jax.tree.map(place, mdp)

@@ -1,0 +1,73 @@
+"""States spread over eight devices: the same answers, and every device has its share."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.mdp import MDP, shard_states
+
+PROGRAM = """
+import json, sys
+import jax, numpy as np
+import robustirl
+robustirl.enable_x64()
+from robustirl import envs, irl
+from robustirl.mdp import MarkovGame, shard_states
+from robustirl.planning import solve, state_occupancy
+
+rewards = np.where(np.random.default_rng(0).uniform(size=(40, 40)) < 0.2, -10.0, -1.0)
+rewards[0, 0] = 0.0
+env = envs.GridWorld("large", rewards=rewards, discount=0.95)
+out = {"devices": len(jax.devices())}
+for model in ("uniform-action", "uniform-state"):
+    whole = env.mdp(0.1, model)
+    spread = shard_states(whole)
+    one, many = (solve(MarkovGame(world, 0.9), env.reward) for world in (whole, spread))
+    visits = [state_occupancy(world, one.mixture) for world in (whole, spread)]
+    out[model] = {
+        "difference": float(abs(np.asarray(one.value) - np.asarray(many.value)).max()),
+        "converged": bool(many.verdict.converged),
+        "occupancy": float(abs(np.asarray(visits[0]) - np.asarray(visits[1])).max()),
+        "pieces": len(many.value.sharding.device_set),
+        "share": [int(s.data.shape[0]) for s in spread.initial.addressable_shards],
+    }
+fits = [irl.fit(world, visits[0], alpha=0.9, steps=3) for world in (whole, spread)]
+out["fit"] = float(abs(np.asarray(fits[0].reward) - np.asarray(fits[1].reward)).max())
+print(json.dumps(out))
+"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env={**os.environ, **flags}, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("model", ["uniform-action", "uniform-state"])
+def test_eight_devices_agree_with_one(found, model):
+    assert found["devices"] == 8
+    assert found[model]["converged"]
+    assert found[model]["difference"] < 1e-8
+    assert found[model]["occupancy"] < 1e-12
+    assert found[model]["pieces"] == 8
+    assert found[model]["share"] == [200] * 8
+    assert found["fit"] < 1e-9
+
+
+def test_what_cannot_be_spread_is_refused(refused):
+    world = envs.GridWorld("odd", rewards=np.zeros((37, 31))).mdp(0.1)
+    import jax
+
+    with refused("1147 states", "2 devices"):
+        shard_states(world, list(jax.devices()) * 2)
+    with refused("array", "diagonals or lists"):
+        shard_states(MDP(np.ones((2, 1, 2)) / 2, discount=0.9))
