@@ -63,15 +63,14 @@ class ColumnGame(eqx.Module):
         if self.reward.ndim == 2:
             q = [reward + column for reward, column in zip(self.reward, q, strict=True)]
         high = [jnp.where(mask, column, -jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
-        small = [jnp.where(mask, -column, -jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
+        low = [jnp.where(mask, column, jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
+        best, worst = functools.reduce(jnp.maximum, high), functools.reduce(jnp.minimum, low)
         margin = jnp.asarray(0.0, value.dtype)
-        if policies:
-            scale = functools.reduce(
-                jnp.maximum, [jnp.abs(jnp.where(m, c, 0)) for m, c in zip(self.mask, q, strict=True)]
-            )
-            margin = jnp.max(scale) * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
-        gain, player = _soft_maximum(high, self.alpha, self.temperatures.player, margin)
-        loss, opponent = _soft_maximum(small, jnp.ones_like(self.alpha), self.temperatures.opponent, margin)
+        if policies and 0 in self.temperatures:
+            largest = jnp.max(jnp.maximum(jnp.abs(best), jnp.abs(worst)))
+            margin = largest * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
+        gain, player = _soft_maximum(high, best, self.alpha, self.temperatures.player, margin)
+        loss, opponent = _soft_maximum(low, worst, -jnp.ones_like(self.alpha), self.temperatures.opponent, margin)
         result = sure + gain - (1 - self.alpha) * loss
         if not policies:
             return result, []
@@ -79,12 +78,14 @@ class ColumnGame(eqx.Module):
 
 
 def _soft_maximum(
-    q: list[Column], factor: Float[Array, ""], temperature: float, margin: Float[Array, ""]
+    q: list[Column], best: Column, factor: Float[Array, ""], temperature: float, margin: Float[Array, ""]
 ) -> tuple[Column, list[Column]]:
-    """max^τ of the factor times q over the actions, -∞ where there is none, and the shares that attain it."""
-    best = functools.reduce(jnp.maximum, q)
+    """max^τ of the factor times q over the actions, infinite where there is none, and the shares that attain it.
+
+    `best` is the q whose product with the factor is largest: for the opponent, whose factor is negative, the lowest.
+    """
     if temperature == 0:
-        weights = [(column >= best - margin).astype(best.dtype) for column in q]
+        weights = [(jnp.abs(column - best) <= margin).astype(best.dtype) for column in q]
         total = sum(weights[1:], weights[0])
         return factor * best, [weight / total for weight in weights]
     weights = [jnp.exp((factor / temperature) * (column - best)) for column in q]
