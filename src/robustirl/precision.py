@@ -60,7 +60,7 @@ def solver_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> 
     return jnp.maximum(goal, smallest_tolerance(array, discount))
 
 
-def smallest_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> Float[Array, ""]:
+def smallest_tolerance(array: Float[Array, "..."], discount: Float[Array, ""] | float) -> Float[Array, ""] | float:
     """The tightest accuracy that this type can certify at this discount."""
     return 16 * epsilon(array) / (1 - discount)
 

@@ -94,7 +94,7 @@ def stopping_rule(
     size = jnp.max(jnp.abs(reward)) / 2
     unit = as_float(max(temperatures)) if max(temperatures) > 0 else jnp.where(size > 0, size, 1)
     if tolerance is None:
-        if concrete(discount) and float(smallest_tolerance(reward, discount)) > LEAST_DIGIT:
+        if concrete(discount) and smallest_tolerance(reward, float(discount)) > LEAST_DIGIT:
             raise InvalidInputError(
                 f"the discount {float(discount)!r} is so close to 1 that {reward.dtype} cannot certify a single digit"
                 " of a value; use a smaller discount, or ask for a tolerance in so many words."
@@ -103,7 +103,7 @@ def stopping_rule(
     if concrete(tolerance):
         tolerance = as_positive("the tolerance", tolerance)
     if concrete(discount, tolerance):
-        least = float(smallest_tolerance(reward, discount))
+        least = float(smallest_tolerance(reward, float(discount)))
         if not tolerance >= least:
             raise InvalidInputError(
                 f"the tolerance {tolerance!r} is out of reach of {reward.dtype} at discount {float(discount)!r};"
