@@ -43,6 +43,7 @@ def test_a_table_comes_back_from_its_file(tmp_path, refused):
         from_csv(tmp_path / "t.csv")
 
 
+@pytest.mark.slow
 def test_the_command_runs_what_is_missing_and_draws(tmp_path, monkeypatch, capsys):
     def small() -> list[Any]:
         tiny = dataclasses.replace(TINY.game, steps=2)

@@ -36,8 +36,8 @@ class FunctionalWorld(eqx.Module):
         >>> from robustirl.envs.pendulum import PendulumEquations, PendulumParameters
         >>> world = FunctionalWorld(PendulumEquations(), PendulumParameters(length=0.8))
         >>> state = world.step(jnp.array([jnp.pi, 0.0, 0.0]), jnp.array([2.0]), jnp.zeros(1))
-        >>> [round(x, 2) for x in state.tolist()], world.action_size, world.features(state).shape
-        ([3.16, 0.47, -9.87], 1, (3,))
+        >>> [round(x, 1) for x in state.tolist()], world.action_size, world.features(state).shape
+        ([3.2, 0.5, -9.9], 1, (3,))
     """
 
     params: PyTree[Float[Array, "..."]]
