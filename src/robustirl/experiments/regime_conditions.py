@@ -57,10 +57,10 @@ def pairs() -> list[Condition]:
 def strength() -> list[Condition]:
     """Ever stronger noise in the expert's world; both ways to sum up a trajectory."""
     kinds = {"mean": RelativeEntropyConfig(), "discounted": DISCOUNTED}
-    noises = (("mean", 0.2), ("mean", 0.3), ("discounted", 0.2), ("discounted", 0.3), ("mean", 0.4))
     return [
-        Condition("strength", f"ε_E = {noise:g}, {kind}", grid(noise), grid(0.0), config=kinds[kind])
-        for kind, noise in noises
+        Condition("strength", f"ε_E = {noise:g}, {kind}", grid(noise), grid(0.0), config=config)
+        for noise in (0.2, 0.3, 0.4)
+        for kind, config in kinds.items()
     ]
 
 
