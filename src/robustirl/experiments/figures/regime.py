@@ -71,6 +71,7 @@ def _stretch(axes: Axes, values: Sequence[Interval]) -> None:
         return
     linear = 10.0 ** max(1, len(str(int(sizes[0]))) - 1)
     axes.set_xscale("symlog", linthresh=linear)
-    axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=linear, subs=[1.0, 3.0]))
+    subs = [1.0, 3.0] if largest < 100 * linear else [1.0]
+    axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=linear, subs=subs))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axes.tick_params(axis="x", labelsize=7)
