@@ -16,4 +16,5 @@ from robustirl.mdp.policy import mixture as mixture
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
 from robustirl.mdp.sharding import shard_states as shard_states
+from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel

@@ -22,6 +22,7 @@ from robustirl.files import in_brief
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
+from robustirl.memory import require_memory
 from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
@@ -83,6 +84,7 @@ class SuccessorKernel(AbstractKernel):
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         """The chain of a policy; the one method whose result takes |S|² numbers, so for direct solvers only."""
+        require_matrix(self.num_states)
         weights = policy[..., None] * self.probabilities
         rows = jnp.arange(self.num_states)[:, None, None]
         empty = jnp.zeros((self.num_states, self.num_states), weights.dtype)
@@ -145,6 +147,12 @@ class SuccessorKernel(AbstractKernel):
         states, actions = jnp.arange(self.num_states)[:, None, None], jnp.arange(self.num_actions)[:, None]
         empty = jnp.zeros((self.num_states, self.num_actions, self.num_states), self.probabilities.dtype)
         return empty.at[states, actions, self.next_states].add(self.probabilities)
+
+
+def require_matrix(states: int) -> None:
+    """Refuse a matrix of states by states that will not fit."""
+    what = f"the chain of a policy as a matrix of {states} x {states} numbers"
+    require_memory(8.0 * states**2, what, "this is for smaller worlds")
 
 
 def signed_sums(

@@ -1,0 +1,46 @@
+"""Kernels out of SciPy's sparse matrices; `kernel.to_sparse()` is the way back."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp.banded import BandedKernel, banded_or_lists
+from robustirl.mdp.successors import SuccessorKernel
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+def from_sparse(
+    matrix: "scipy.sparse.sparray | scipy.sparse.spmatrix", *, num_actions: int
+) -> BandedKernel | SuccessorKernel:
+    """The kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), as diagonals or as lists.
+
+    Never turned dense: it takes as many places a pair as the longest row has entries.
+
+    Example:
+        >>> import scipy.sparse
+        >>> swap = from_sparse(scipy.sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]), num_actions=1)
+        >>> swap.to_array().tolist()
+        [[[0.0, 1.0]], [[1.0, 0.0]]]
+    """
+    import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+    if not scipy.sparse.issparse(matrix):
+        raise InvalidInputError(f"the matrix is a {type(matrix).__name__}, but one of scipy.sparse is needed.")
+    rows = scipy.sparse.csr_array(matrix)
+    pairs, states = rows.shape  # pyright: ignore[reportGeneralTypeIssues]
+    if pairs != states * num_actions:
+        raise InvalidInputError(
+            f"the matrix has shape {(pairs, states)}, but with {num_actions} actions {states * num_actions} rows are"
+            " needed, one for each state and action."
+        )
+    rows.sum_duplicates()
+    lengths = np.diff(rows.indptr)
+    longest = max(int(lengths.max(initial=0)), 1)
+    filled = np.arange(longest) < lengths[:, None]
+    places, chances = np.zeros((pairs, longest), dtype=np.int64), np.zeros((pairs, longest))
+    places[filled], chances[filled] = rows.indices, rows.data
+    shape = (states, num_actions, longest)
+    return banded_or_lists(places.reshape(shape), chances.reshape(shape))
