@@ -26,7 +26,7 @@ help:
 	@echo "make lint        ruff, pyright, import-linter"
 	@echo "make torture     fuzz every loader, kill commands at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
-	@echo "make bench       speed, side by side with imitation (which gets an environment of its own)"
+	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
 reproduce: .venv/run
 	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
@@ -62,8 +62,10 @@ format: .venv/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/run .venv-imitation/ready
-	$(BIN)/python benchmarks/mce_irl.py --peer-python .venv-imitation/bin/python --out benchmarks/out
+bench: .venv/run .venv-imitation/ready .venv-quantecon/ready
+	$(BIN)/python benchmarks/mce_irl.py --peer-python .venv-imitation/bin/python --out benchmarks/results
+	$(BIN)/python benchmarks/scale.py --peer-python .venv-quantecon/bin/python --out benchmarks/results/scale-cpu.json
+	$(BIN)/python benchmarks/report.py
 
 torture: .venv/torture
 	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
@@ -72,7 +74,7 @@ mutants: .venv/dev
 	$(BIN)/python -m torture.mutants --count $(MUTANTS) --out $(OUT)/torture/mutants.csv
 
 clean:
-	rm -rf .venv .venv-imitation $(OUT) benchmarks/out .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-imitation .venv-quantecon $(OUT) benchmarks/out .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
@@ -91,8 +93,8 @@ clean:
 	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt atheris
 	@touch $@
 
-.venv-imitation/ready: benchmarks/peers/imitation-requirements.txt
+.venv-%/ready: benchmarks/peers/%-requirements.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
-	$(PYTHON) -m venv .venv-imitation || { rm -rf .venv-imitation; exit 1; }
-	.venv-imitation/bin/pip install --quiet --disable-pip-version-check -r $<
+	$(PYTHON) -m venv .venv-$* || { rm -rf .venv-$*; exit 1; }
+	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

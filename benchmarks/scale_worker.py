@@ -1,0 +1,325 @@
+"""One job of `scale.py` in a process of its own, so that its memory can be told from that of the others.
+
+    python benchmarks/scale_worker.py size '{"states": 10000, "noise_model": "uniform-action", ...}'
+
+Every measurement is a line of JSON on standard output, written as soon as it is made.
+"""
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import measuring
+import robustirl
+from robustirl import envs
+from robustirl.envs.gridworld import INNER, danger_grid
+
+NOISE = 0.1  # ε of the solves, and of the expert.
+TOLERANCE = 1e-10
+LARGEST_MATRIX = 2000  # States up to which Newton's method with a matrix is timed,
+LARGEST_FACTORED = 400_000  # and with a sparse factorisation.
+SECONDS_A_FACTORED_STATE = 1e-4  # About what the latter takes on a processor.
+MOST_EXTRAPOLATED = 100  # Times our patience: what value iteration would take is told up to here.
+LOOP = 50  # Products or sweeps in one call, where a single one is too short to time.
+
+
+def emit(what: str, **row: Any) -> None:
+    """One measurement, for whoever reads our output."""
+    print(json.dumps({"what": what, **row}), flush=True)
+
+
+def say(text: str) -> None:
+    """A word on how far we are."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def grid(states: int, noise: float, noise_model: str, discount: float = 0.99):
+    """The paper's first grid at any size, and its true reward."""
+    side = math.isqrt(states)
+    world = envs.GridWorld("gridworld", rewards=danger_grid(side, (INNER, INNER)), discount=discount)
+    return world.mdp(noise, noise_model), world.reward
+
+
+def size_job(job: dict[str, Any]) -> None:
+    """All that is measured at one size and noise model."""
+    import jax
+    import jax.numpy as jnp
+
+    from robustirl.mdp import MDP, MarkovGame
+    from robustirl.planning import solve, state_occupancy
+    from robustirl.planning.solve import choose_method
+
+    base = measuring.memory_peak()
+    begin = time.perf_counter()
+    world, reward = grid(job["states"], NOISE, job["noise_model"])
+    reward = jnp.asarray(reward)
+    jax.block_until_ready((world, reward))
+    common = {"states": world.num_states, "noise_model": job["noise_model"]}
+    seconds, peak = time.perf_counter() - begin, measuring.memory_peak() - base
+    kernel, name = nbytes(world.kernel), type(world.kernel).__name__
+    emit("world", **common, kernel=name, kernel_bytes=kernel, seconds=seconds, peak_bytes=peak)
+    games = {
+        (discount, alpha): MarkovGame(MDP(world.kernel, discount=discount, mask=world.mask), alpha)
+        for discount in job["discounts"]
+        for alpha in job["alphas"]
+    }
+    usual = MarkovGame(world, min(job["alphas"]))
+    remember(common, lambda: solve(usual, reward, tolerance=TOLERANCE), base, nbytes((world, reward)))
+    sweep_seconds = profile(common, usual, reward) if job["all_methods"] else None
+    for (discount, alpha), game in games.items():
+        chosen, others = choose_method(game), []
+        if sweep_seconds is not None and alpha == min(job["alphas"]):
+            others = other_methods(job, game.mdp.num_states, discount, sweep_seconds)
+        for method in dict.fromkeys((chosen, *others)):
+            labels = {**common, "discount": discount, "alpha": alpha, "method": method, "auto": method == chosen}
+            if (
+                method == "value-iteration"
+                and (guess := sweeps_needed(discount) * (sweep_seconds or 0)) > job["patience"]
+            ):
+                emit("solve", **labels, seconds=guess, extrapolated=True)
+                continue
+            row, solution = measuring.timed(
+                lambda game=game, method=method: solve(game, reward, method=method, tolerance=TOLERANCE),
+                repeats=job["repeats"],
+                seconds=job["patience"],
+            )
+            emit("solve", **labels, **row, **describe(solution))
+            say(f"  γ={discount:g} α={alpha:g} {method}: {row['seconds']:.4g} s")
+            if method == chosen and alpha == min(job["alphas"]):
+                policy = solution.mixture
+                row, _ = measuring.timed(
+                    lambda mdp=game.mdp, policy=policy: state_occupancy(mdp, policy),
+                    repeats=job["repeats"],
+                    seconds=job["patience"],
+                )
+                emit("occupancy", **common, discount=discount, alpha=alpha, **row)
+    if job["irl_steps"]:
+        learn(common, job)
+
+
+def other_methods(job: dict[str, Any], states: int, discount: float, sweep_seconds: float) -> list[str]:
+    """The other methods that end in reasonable time here; value iteration may be extrapolated from its sweeps."""
+    on_host = not measuring.on_accelerator()
+    found = ["newton-krylov"]
+    if states <= LARGEST_MATRIX:
+        found.append("newton")
+    if on_host and states <= LARGEST_FACTORED and states * SECONDS_A_FACTORED_STATE <= job["patience"]:
+        found.append("newton-sparse")
+    if sweep_seconds * sweeps_needed(discount) <= MOST_EXTRAPOLATED * job["patience"]:
+        found.append("value-iteration")
+    return found
+
+
+def sweeps_needed(discount: float) -> float:
+    """Sweeps of value iteration from a first residual as large as the value: log(tolerance (1-γ)) / log γ."""
+    return math.log(TOLERANCE * (1 - discount)) / math.log(discount)
+
+
+def nbytes(tree) -> int:
+    """Bytes of all arrays of a tree."""
+    import jax
+
+    return sum(leaf.nbytes for leaf in jax.tree.leaves(tree))
+
+
+def describe(solution) -> dict[str, Any]:
+    """The verdict on a solution, and its value in a number that others can be compared with."""
+    verdict = solution.verdict
+    return {
+        "converged": bool(verdict.converged),
+        "steps": int(verdict.iterations),
+        "error_bound": float(verdict.error_bound),
+        "mean_value": float(np.mean(np.asarray(solution.value))),
+    }
+
+
+def remember(common: dict[str, Any], run, base: int, given: int) -> None:
+    """What solving takes: the process's peak since it began, and what a warm call adds to the world's arrays.
+
+    The first counts the making of the world and the compiler too. On an accelerator, whose peak cannot be reset, both
+    are the peak of what was in use there.
+    """
+    import jax
+
+    begin = time.perf_counter()
+    jax.block_until_ready(run())
+    seconds, process = time.perf_counter() - begin, measuring.memory_peak() - base
+    solving = process
+    if measuring.forget_peak():
+        before = measuring.memory_now()
+        jax.block_until_ready(run())
+        solving = given + measuring.memory_peak() - before
+    states = common["states"]
+    row = {"first_seconds": seconds, "process_bytes": process, "solving_bytes": solving, "given_bytes": given}
+    emit("memory", **common, **row, bytes_a_state=solving / states)
+
+
+def profile(common: dict[str, Any], game, reward) -> float:
+    """One product with the chain of a policy and one sweep: what solving is made of; the seconds of a sweep."""
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    from robustirl.mdp.chains import BandedChain
+    from robustirl.planning.columns import column_game, lower
+    from robustirl.planning.operators import Temperatures
+
+    columns = column_game(game, reward, Temperatures())
+    _, chain = eqx.filter_jit(lambda c, v: c.backup(v))(columns, jnp.zeros_like(reward))
+
+    @eqx.filter_jit
+    def products(chain, x):
+        return jax.lax.fori_loop(0, LOOP, lambda _, x: chain.expect(x), x)
+
+    @eqx.filter_jit
+    def sweeps(columns, x):
+        return jax.lax.fori_loop(0, LOOP, lambda _, x: columns.values(x), x)
+
+    for precision, cast in (("float64", lambda tree: tree), ("float32", lower)):
+        low, x = cast(chain), cast(reward)
+        row, _ = measuring.timed(lambda low=low, x=x: products(low, x), seconds=3.0)
+        seconds = row["seconds"] / LOOP
+        moved = sum(leaf.nbytes for leaf in jax.tree.leaves(low)) + 2 * x.nbytes
+        emit(
+            "product",
+            **common,
+            precision=precision,
+            banded=isinstance(chain, BandedChain),
+            seconds=seconds,
+            bytes=moved,
+            bytes_a_second=moved / seconds,
+        )
+    row, _ = measuring.timed(lambda: sweeps(columns, reward), seconds=3.0)
+    emit("sweep", **common, seconds=row["seconds"] / LOOP)
+    return row["seconds"] / LOOP
+
+
+def learn(common: dict[str, Any], job: dict[str, Any]) -> None:
+    """Robust IRL, from an expert in a noisy world to a learner in one without noise."""
+    from robustirl.irl import fit
+    from robustirl.planning import expert_policy, state_occupancy
+
+    world, reward = grid(job["states"], NOISE, job["noise_model"])
+    rho = state_occupancy(world, expert_policy(world, reward))
+    learner, _ = grid(job["states"], 0.0, job["noise_model"])
+    steps = job["irl_steps"]
+    row, result = measuring.timed(
+        lambda: fit(learner, rho, alpha=0.9, steps=steps, planner_tolerance=TOLERANCE, throw=False),
+        repeats=3 if common["states"] <= 10_000 else 1,
+        seconds=0.0,
+    )
+    verdict = result.verdict
+    emit(
+        "irl",
+        **common,
+        alpha=0.9,
+        discount=0.99,
+        steps=int(verdict.steps),
+        asked=steps,
+        status=str(verdict.status),
+        gap=float(verdict.occupancy_gap),
+        first_gap=float(result.history.occupancy_gap[0]),
+        seconds_a_step=row["seconds"] / max(int(verdict.steps), 1),
+        **row,
+    )
+    say(f"  IRL, {int(verdict.steps)} steps: {row['seconds']:.3g} s")
+    if job.get("picture"):
+        save_picture(Path(job["picture"]), result, reward)
+
+
+def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -> None:
+    """The learnt reward, the player's direction and the occupancies, on at most so many cells a side."""
+    side = math.isqrt(len(true_reward))
+    share = max(side // most, 1)
+    cells = side // share * share
+
+    def means(values) -> np.ndarray:
+        square = np.asarray(values, np.float64).reshape(side, side)[:cells, :cells]
+        return square.reshape(cells // share, share, cells // share, share).mean((1, 3)).astype(np.float32)
+
+    direction = np.asarray(result.player).argmax(1).astype(np.uint8).reshape(side, side)
+    half = share // 2
+    np.savez_compressed(
+        path,
+        side=side,
+        reward=means(result.reward),
+        true_reward=means(true_reward),
+        occupancy=means(result.occupancy),
+        expert_occupancy=means(result.expert_occupancy),
+        direction=direction[half:cells:share, half:cells:share],
+    )
+
+
+def export_job(job: dict[str, Any]) -> None:
+    """The world as lists of successors in a file, for the peers."""
+    from robustirl.mdp import BandedKernel
+
+    world, reward = grid(job["states"], NOISE, "uniform-action")
+    if isinstance(world.kernel, BandedKernel):
+        chances = np.moveaxis(np.asarray(world.kernel.weights), 0, -1).transpose(1, 0, 2)
+        targets = np.arange(world.num_states)[:, None, None] + np.array(world.kernel.offsets)
+        targets = np.where(chances > 0, targets, 0)
+    else:
+        matrix = np.stack([np.asarray(world.kernel.expect(column)) for column in np.eye(world.num_states)], -1)
+        targets = np.argsort(-matrix, axis=-1, kind="stable")[..., : int((matrix > 0).sum(-1).max())]
+        chances = np.take_along_axis(matrix, targets, -1)
+    mask = np.asarray(world.mask)
+    np.savez(job["path"], targets=targets.astype(np.int32), chances=chances, mask=mask, reward=reward)
+
+
+def batch_job(job: dict[str, Any]) -> None:
+    """The runs of the paper's figures, many at a time: one environment, then all six, like-shaped ones together."""
+    from robustirl.experiments import grid_of_specs
+    from robustirl.experiments.laboratory import Laboratory
+    from robustirl.experiments.specs import PAPER_ENVIRONMENTS
+    from robustirl.irl import fit_batch
+
+    groups: dict[tuple, list[tuple]] = {}
+    for name in PAPER_ENVIRONMENTS[: job["environments"]]:
+        lab = Laboratory(envs.make(name), job["noise_model"])
+        model = lab.reward_model()
+        key = lab.world(0.0).num_states, type(model).__name__, np.shape(getattr(model, "features", ()))
+        groups.setdefault(key, []).extend(
+            (lab.world(spec.learner_noise), lab.expert_occupancy(spec.expert_noise), spec.alpha, model)
+            for spec in grid_of_specs(name, job["noise_model"], steps=job["steps"])
+        )
+        say(f"  {name}: {len(groups[key])} runs")
+
+    def learn(problems: list[tuple]):
+        worlds, occupancies, alphas, models = zip(*problems, strict=True)
+        return fit_batch(worlds, occupancies, alphas, rewards=models, steps=job["steps"])
+
+    figure = next(iter(groups.values()))[:75]
+    for runs, work in ((75, [figure]), (75 * job["environments"], list(groups.values()))):
+        row, fits = measuring.timed(lambda work=work: [learn(g) for g in work], repeats=4, seconds=job["patience"])
+        failed = sum(int((~np.asarray(fit.verdict.planned)).sum()) for fit in fits)
+        emit(
+            "batch",
+            noise_model=job["noise_model"],
+            runs=runs,
+            calls=len(work),
+            steps=job["steps"],
+            failed=failed,
+            **row,
+        )
+        say(f"  {runs} runs: {row['seconds']:.3g} s")
+
+
+def main() -> None:
+    """Do the job that the command line names."""
+    kind, job = sys.argv[1], json.loads(sys.argv[2])
+    robustirl.enable_x64()
+    if kind == "machine":
+        emit("machine", **measuring.describe_machine())
+        emit(**measuring.bandwidth(job.get("doubles", measuring.STREAM)))
+    else:
+        {"size": size_job, "batch": batch_job, "export": export_job}[kind](job)
+
+
+if __name__ == "__main__":
+    main()
