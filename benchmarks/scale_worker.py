@@ -9,40 +9,20 @@ import json
 import math
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import measuring
 import robustirl
-from robustirl import envs
-from robustirl.envs.gridworld import INNER, danger_grid
+from scale_learning import batch_job, learn
+from scale_world import NOISE, TOLERANCE, emit, grid, say
 
-NOISE = 0.1  # ε of the solves, and of the expert.
-TOLERANCE = 1e-10
 LARGEST_MATRIX = 2000  # States up to which Newton's method with a matrix is timed,
 LARGEST_FACTORED = 400_000  # and with a sparse factorisation.
 SECONDS_A_FACTORED_STATE = 1e-4  # About what the latter takes on a processor.
 MOST_EXTRAPOLATED = 100  # Times our patience: what value iteration would take is told up to here.
 LOOP = 50  # Products or sweeps in one call, where a single one is too short to time.
-
-
-def emit(what: str, **row: Any) -> None:
-    """One measurement, for whoever reads our output."""
-    print(json.dumps({"what": what, **row}), flush=True)
-
-
-def say(text: str) -> None:
-    """A word on how far we are."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def grid(states: int, noise: float, noise_model: str, discount: float = 0.99):
-    """The paper's first grid at any size, and its true reward."""
-    side = math.isqrt(states)
-    world = envs.GridWorld("gridworld", rewards=danger_grid(side, (INNER, INNER)), discount=discount)
-    return world.mdp(noise, noise_model), world.reward
 
 
 def size_job(job: dict[str, Any]) -> None:
@@ -63,14 +43,14 @@ def size_job(job: dict[str, Any]) -> None:
     seconds, peak = time.perf_counter() - begin, measuring.memory_peak() - base
     kernel, name = nbytes(world.kernel), type(world.kernel).__name__
     emit("world", **common, kernel=name, kernel_bytes=kernel, seconds=seconds, peak_bytes=peak)
+    usual = MarkovGame(world, min(job["alphas"]))
+    remember(common, lambda: solve(usual, reward, tolerance=TOLERANCE), base, nbytes((world, reward)))
+    sweep_seconds = profile(common, usual, reward) if job["all_methods"] else None
     games = {
         (discount, alpha): MarkovGame(MDP(world.kernel, discount=discount, mask=world.mask), alpha)
         for discount in job["discounts"]
         for alpha in job["alphas"]
     }
-    usual = MarkovGame(world, min(job["alphas"]))
-    remember(common, lambda: solve(usual, reward, tolerance=TOLERANCE), base, nbytes((world, reward)))
-    sweep_seconds = profile(common, usual, reward) if job["all_methods"] else None
     for (discount, alpha), game in games.items():
         chosen, others = choose_method(game), []
         if sweep_seconds is not None and alpha == min(job["alphas"]):
@@ -199,64 +179,10 @@ def profile(common: dict[str, Any], game, reward) -> float:
     return row["seconds"] / LOOP
 
 
-def learn(common: dict[str, Any], job: dict[str, Any]) -> None:
-    """Robust IRL, from an expert in a noisy world to a learner in one without noise."""
-    from robustirl.irl import fit
-    from robustirl.planning import expert_policy, state_occupancy
-
-    world, reward = grid(job["states"], NOISE, job["noise_model"])
-    rho = state_occupancy(world, expert_policy(world, reward))
-    learner, _ = grid(job["states"], 0.0, job["noise_model"])
-    steps = job["irl_steps"]
-    row, result = measuring.timed(
-        lambda: fit(learner, rho, alpha=0.9, steps=steps, planner_tolerance=TOLERANCE, throw=False),
-        repeats=3 if common["states"] <= 10_000 else 1,
-        seconds=0.0,
-    )
-    verdict = result.verdict
-    emit(
-        "irl",
-        **common,
-        alpha=0.9,
-        discount=0.99,
-        steps=int(verdict.steps),
-        asked=steps,
-        status=str(verdict.status),
-        gap=float(verdict.occupancy_gap),
-        first_gap=float(result.history.occupancy_gap[0]),
-        seconds_a_step=row["seconds"] / max(int(verdict.steps), 1),
-        **row,
-    )
-    say(f"  IRL, {int(verdict.steps)} steps: {row['seconds']:.3g} s")
-    if job.get("picture"):
-        save_picture(Path(job["picture"]), result, reward)
-
-
-def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -> None:
-    """The learnt reward, the player's direction and the occupancies, on at most so many cells a side."""
-    side = math.isqrt(len(true_reward))
-    share = max(side // most, 1)
-    cells = side // share * share
-
-    def means(values) -> np.ndarray:
-        square = np.asarray(values, np.float64).reshape(side, side)[:cells, :cells]
-        return square.reshape(cells // share, share, cells // share, share).mean((1, 3)).astype(np.float32)
-
-    direction = np.asarray(result.player).argmax(1).astype(np.uint8).reshape(side, side)
-    half = share // 2
-    np.savez_compressed(
-        path,
-        side=side,
-        reward=means(result.reward),
-        true_reward=means(true_reward),
-        occupancy=means(result.occupancy),
-        expert_occupancy=means(result.expert_occupancy),
-        direction=direction[half:cells:share, half:cells:share],
-    )
-
-
 def export_job(job: dict[str, Any]) -> None:
     """The world as lists of successors in a file, for the peers."""
+    import jax.numpy as jnp
+
     from robustirl.mdp import BandedKernel
 
     world, reward = grid(job["states"], NOISE, "uniform-action")
@@ -265,49 +191,11 @@ def export_job(job: dict[str, Any]) -> None:
         targets = np.arange(world.num_states)[:, None, None] + np.array(world.kernel.offsets)
         targets = np.where(chances > 0, targets, 0)
     else:
-        matrix = np.stack([np.asarray(world.kernel.expect(column)) for column in np.eye(world.num_states)], -1)
+        matrix = np.stack([np.asarray(world.kernel.expect(column)) for column in jnp.eye(world.num_states)], -1)
         targets = np.argsort(-matrix, axis=-1, kind="stable")[..., : int((matrix > 0).sum(-1).max())]
         chances = np.take_along_axis(matrix, targets, -1)
     mask = np.asarray(world.mask)
     np.savez(job["path"], targets=targets.astype(np.int32), chances=chances, mask=mask, reward=reward)
-
-
-def batch_job(job: dict[str, Any]) -> None:
-    """The runs of the paper's figures, many at a time: one environment, then all six, like-shaped ones together."""
-    from robustirl.experiments import grid_of_specs
-    from robustirl.experiments.laboratory import Laboratory
-    from robustirl.experiments.specs import PAPER_ENVIRONMENTS
-    from robustirl.irl import fit_batch
-
-    groups: dict[tuple, list[tuple]] = {}
-    for name in PAPER_ENVIRONMENTS[: job["environments"]]:
-        lab = Laboratory(envs.make(name), job["noise_model"])
-        model = lab.reward_model()
-        key = lab.world(0.0).num_states, type(model).__name__, np.shape(getattr(model, "features", ()))
-        groups.setdefault(key, []).extend(
-            (lab.world(spec.learner_noise), lab.expert_occupancy(spec.expert_noise), spec.alpha, model)
-            for spec in grid_of_specs(name, job["noise_model"], steps=job["steps"])
-        )
-        say(f"  {name}: {len(groups[key])} runs")
-
-    def learn(problems: list[tuple]):
-        worlds, occupancies, alphas, models = zip(*problems, strict=True)
-        return fit_batch(worlds, occupancies, alphas, rewards=models, steps=job["steps"])
-
-    figure = next(iter(groups.values()))[:75]
-    for runs, work in ((75, [figure]), (75 * job["environments"], list(groups.values()))):
-        row, fits = measuring.timed(lambda work=work: [learn(g) for g in work], repeats=4, seconds=job["patience"])
-        failed = sum(int((~np.asarray(fit.verdict.planned)).sum()) for fit in fits)
-        emit(
-            "batch",
-            noise_model=job["noise_model"],
-            runs=runs,
-            calls=len(work),
-            steps=job["steps"],
-            failed=failed,
-            **row,
-        )
-        say(f"  {runs} runs: {row['seconds']:.3g} s")
 
 
 def main() -> None:
