@@ -48,29 +48,30 @@ def cpu_model() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def timed(run: Callable[[], Any], *, repeats: int = 5, seconds: float = 10.0) -> tuple[dict[str, Any], Any]:
+def timed(
+    run: Callable[[], Any], *, repeats: int = 5, seconds: float = 10.0, compiled: bool = False
+) -> tuple[dict[str, Any], Any]:
     """Seconds of the first call, which compiles, and of warm ones; and what the last call returned.
 
-    There are at least two warm calls (one, if the first took longer than the seconds to spend), at most `repeats`, and
-    no more once the seconds are spent.
+    What is compiled already has no first call. There is at least one warm call, there are at most `repeats`, and no
+    more once the seconds are spent.
     """
     import jax
 
-    begin = time.perf_counter()
-    result = jax.block_until_ready(run())
-    first = time.perf_counter() - begin
-    found: list[float] = []
-    least = 1 if first > seconds else 2
-    while len(found) < least or (len(found) < repeats and sum(found) < seconds):
+    def once() -> float:
+        nonlocal result
         begin = time.perf_counter()
         result = jax.block_until_ready(run())
-        found.append(time.perf_counter() - begin)
-    row = {
-        "seconds": min(found),
-        "median": statistics.median(found),
-        "repeats": len(found),
-        "compilation": max(first - statistics.median(found), 0.0),
-    }
+        return time.perf_counter() - begin
+
+    result = None
+    first = None if compiled else once()
+    found = [once()]
+    while len(found) < repeats and sum(found) < seconds:
+        found.append(once())
+    row = {"seconds": min(found), "median": statistics.median(found), "repeats": len(found)}
+    if first is not None:
+        row["compilation"] = max(first - row["median"], 0.0)
     return row, result
 
 

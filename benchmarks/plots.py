@@ -123,24 +123,25 @@ def figure_memory(results: Results) -> Figure:
 def figure_learnt(arrays: dict[str, np.ndarray]) -> Figure:
     """A large world after robust IRL: true and learnt reward, where the player goes, and both occupancies."""
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(figsize=(13.5, 3.3), layout="constrained")
+        figure = Figure(figsize=(13.5, 2.9), layout="constrained")
         axes = figure.subplots(1, 5)
         side = int(arrays["side"])
         extent = (0, side, side, 0)
         for axis, name in zip(axes[:2], ("true_reward", "reward"), strict=True):
             image = axis.imshow(arrays[name], cmap="cividis", extent=extent)
-            figure.colorbar(image, ax=axis, shrink=0.75)
+            figure.colorbar(image, ax=axis, shrink=0.6)
         moves = matplotlib.colors.ListedColormap([ROBUST[0], ROBUST[3], ROBUST[4], ROBUST[2]])
         image = axes[2].imshow(
             arrays["direction"], cmap=moves, vmin=-0.5, vmax=3.5, extent=extent, interpolation="none"
         )
-        bar = figure.colorbar(image, ax=axes[2], shrink=0.75, ticks=range(4))
+        bar = figure.colorbar(image, ax=axes[2], shrink=0.6, ticks=range(4))
         bar.ax.set_yticklabels(["up", "right", "down", "left"])
-        ceiling = max(float(arrays[name].max()) for name in ("occupancy", "expert_occupancy"))
-        norm = matplotlib.colors.LogNorm(vmin=ceiling * 1e-4, vmax=ceiling)
+        both = np.concatenate([arrays[name].ravel() for name in ("occupancy", "expert_occupancy")])
+        floor, ceiling = np.quantile(both[both > 0], (0.01, 0.999))  # The goal alone would take half of the scale.
+        norm = matplotlib.colors.LogNorm(vmin=floor, vmax=max(ceiling, 2 * floor))
         for axis, name in zip(axes[3:], ("expert_occupancy", "occupancy"), strict=True):
-            image = axis.imshow(np.maximum(arrays[name], ceiling * 1e-4), cmap="viridis", norm=norm, extent=extent)
-        figure.colorbar(image, ax=axes[4], shrink=0.75)
+            image = axis.imshow(np.maximum(arrays[name], floor), cmap="viridis", norm=norm, extent=extent)
+        figure.colorbar(image, ax=axes[3:], shrink=0.6)
         titles = (
             "true reward",
             "learnt reward",

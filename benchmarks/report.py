@@ -18,7 +18,7 @@ REPEAT = """## To repeat
 
 ```
 make bench                                   # the processor, with the peers in environments of their own
-python benchmarks/scale.py --budget 220 --out benchmarks/results/scale-gpu.json --picture benchmarks/results/irl-gpu.npz
+python benchmarks/scale.py --budget 230 --out benchmarks/results/scale-gpu.json --picture benchmarks/results/irl-gpu.npz
 python benchmarks/continuous.py --seeds 20   # the continuous experiment, on whatever device is there
 python benchmarks/report.py                  # this page, from the files in benchmarks/results
 ```

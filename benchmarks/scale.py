@@ -7,7 +7,7 @@ machine's memory take, and the peers: plain NumPy, and QuantEcon in its own envi
 its own. On a GPU the same command measures the GPU, and peers are left out: they run on processors.
 
     python benchmarks/scale.py --peer-python .venv-quantecon/bin/python --out benchmarks/results/scale-cpu.json
-    python benchmarks/scale.py --budget 220 --out scale-h200.json --picture irl-h200.npz
+    python benchmarks/scale.py --budget 230 --out scale-gpu.json --picture irl-gpu.npz
 
 The result file is written anew after every job, so that nothing is lost if the last ones are cut off.
 """
@@ -126,7 +126,7 @@ def plan_gpu(options: argparse.Namespace) -> list[Job]:
     for noise_model in options.noise_models:
         for states in sorted(options.sizes, reverse=True):
             steps = 2 if options.quick else 200 if states == max(options.sizes) else 20 if states >= 10_000 else 0
-            jobs.append(size_job(options, states, noise_model, steps, patience=1.5))
+            jobs.append(size_job(options, states, noise_model, steps, patience=3.0))
     return [*jobs[:1], *batch_job(options, patience=3.0), *jobs[1:]]
 
 

@@ -51,6 +51,8 @@ def size_job(job: dict[str, Any]) -> None:
         for discount in job["discounts"]
         for alpha in job["alphas"]
     }
+    compiled = {choose_method(usual)} - {"newton-sparse"}  # That one compiles parts of it again and again.
+    visited = False
     for (discount, alpha), game in games.items():
         chosen, others = choose_method(game), []
         if sweep_seconds is not None and alpha == min(job["alphas"]):
@@ -67,7 +69,9 @@ def size_job(job: dict[str, Any]) -> None:
                 lambda game=game, method=method: solve(game, reward, method=method, tolerance=TOLERANCE),
                 repeats=job["repeats"],
                 seconds=job["patience"],
+                compiled=method in compiled,
             )
+            compiled |= {method} - {"newton-sparse"}
             emit("solve", **labels, **row, **describe(solution))
             say(f"  γ={discount:g} α={alpha:g} {method}: {row['seconds']:.4g} s")
             if method == chosen and alpha == min(job["alphas"]):
@@ -76,10 +80,12 @@ def size_job(job: dict[str, Any]) -> None:
                     lambda mdp=game.mdp, policy=policy: state_occupancy(mdp, policy),
                     repeats=job["repeats"],
                     seconds=job["patience"],
+                    compiled=visited,
                 )
+                visited = True
                 emit("occupancy", **common, discount=discount, alpha=alpha, **row)
     if job["irl_steps"]:
-        learn(common, job)
+        learn(common, job, world, reward)
 
 
 def other_methods(job: dict[str, Any], states: int, discount: float, sweep_seconds: float) -> list[str]:
