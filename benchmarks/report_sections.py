@@ -34,7 +34,7 @@ def profile(results: Results) -> str:
         stream = place.one("bandwidth")
         body = []
         for row in place.find("product"):
-            sweep = place.one("sweep", states=row["states"]) if row["precision"] == "float64" else None
+            sweep = place.one("sweep", states=row["states"], precision=row["precision"])
             rate = row["bytes_a_second"]
             share = f"{100 * rate / stream['bytes_a_second']:.0f} %" if stream else "–"
             line = [count(row["states"]), row["precision"], seconds(row["seconds"]), size_of(row["bytes"])]

@@ -30,6 +30,7 @@ NOISE_MODELS = ("uniform-action", "uniform-state")
 DISCOUNTS, ALPHAS = (0.9, 0.99, 0.999), (1.0, 0.9)
 FAR_SIGHTED = 0.9999  # Looked at besides, where factorisations are among the methods,
 LARGEST_FAR_SIGHTED = 100_000  # and the world is not larger.
+STARTING = 300.0  # Seconds in which the first worker must have said what the machine is.
 Job = tuple[str, dict[str, Any]]
 
 
@@ -37,9 +38,10 @@ def main() -> None:
     """Run the jobs one after the other, and write down what they find."""
     options = parse()
     end = time.monotonic() + options.budget
-    machine, *others = run("machine", {"doubles": 100_000} if options.quick else {}, end)
-    if machine["what"] != "machine":
-        sys.exit("the first worker failed; what it printed above says why.")
+    rows = run("machine", {"doubles": 100_000} if options.quick else {}, time.monotonic() + STARTING)
+    if not rows or rows[0]["what"] != "machine":
+        sys.exit("the first worker failed or took too long to start; what it printed above says why.")
+    machine, *others = rows
     result: dict[str, Any] = {"benchmark": "scale", "machine": machine, "rows": others, "left_out": []}
     gpu = machine["backend"] != "cpu"
     jobs = plan_gpu(options) if gpu else plan_cpu(options)

@@ -151,7 +151,6 @@ def profile(common: dict[str, Any], game, reward) -> float:
     import jax
     import jax.numpy as jnp
 
-    from robustirl.mdp.chains import BandedChain
     from robustirl.planning.columns import column_game, lower
     from robustirl.planning.operators import Temperatures
 
@@ -166,23 +165,19 @@ def profile(common: dict[str, Any], game, reward) -> float:
     def sweeps(columns, x):
         return jax.lax.fori_loop(0, LOOP, lambda _, x: columns.values(x), x)
 
+    sweep_seconds = {}
     for precision, cast in (("float64", lambda tree: tree), ("float32", lower)):
         low, x = cast(chain), cast(reward)
         row, _ = measuring.timed(lambda low=low, x=x: products(low, x), seconds=3.0)
         seconds = row["seconds"] / LOOP
-        moved = sum(leaf.nbytes for leaf in jax.tree.leaves(low)) + 2 * x.nbytes
-        emit(
-            "product",
-            **common,
-            precision=precision,
-            banded=isinstance(chain, BandedChain),
-            seconds=seconds,
-            bytes=moved,
-            bytes_a_second=moved / seconds,
-        )
-    row, _ = measuring.timed(lambda: sweeps(columns, reward), seconds=3.0)
-    emit("sweep", **common, seconds=row["seconds"] / LOOP)
-    return row["seconds"] / LOOP
+        moved = nbytes(low) + 2 * x.nbytes
+        labels = {**common, "precision": precision}
+        emit("product", **labels, seconds=seconds, bytes=moved, bytes_a_second=moved / seconds)
+        game_columns = columns if precision == "float64" else columns.lowered()
+        row, _ = measuring.timed(lambda columns=game_columns, x=x: sweeps(columns, x), seconds=3.0)
+        sweep_seconds[precision] = row["seconds"] / LOOP
+        emit("sweep", **labels, seconds=sweep_seconds[precision])
+    return sweep_seconds["float64"]
 
 
 def export_job(job: dict[str, Any]) -> None:

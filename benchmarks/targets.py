@@ -4,7 +4,8 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from reading import FULL, LOCAL, Place, Results, count, seconds, size_of
+from reading import FULL, LOCAL, Place, Results, Row, count, seconds, size_of
+from robustirl.planning.newton_krylov import SWEEPS
 
 MILLION, HUNDRED_THOUSAND = 1_000_000, 100_000
 
@@ -92,13 +93,15 @@ def _small(results: Results) -> list[Target]:
 
 def solve_seconds(place: Place | None, states: float, discount: float, alpha: float = 0.9) -> float | None:
     """Warm seconds of the solver that `auto` takes, the slower of the two noise models."""
-    if place is None:
-        return None
-    rows = [
-        place.one("solve", states=states, discount=discount, alpha=alpha, auto=True, noise_model=model)
-        for model in (LOCAL, FULL)
-    ]
-    return max((row["seconds"] for row in rows if row), default=None)
+    row = solve_row(place, states, discount, alpha)
+    return row["seconds"] if row else None
+
+
+def solve_row(place: Place | None, states: float, discount: float, alpha: float = 0.9) -> Row | None:
+    """The row of that."""
+    labels = {"states": states, "discount": discount, "alpha": alpha, "auto": True}
+    rows = [place.one("solve", noise_model=model, **labels) for model in (LOCAL, FULL)] if place else []
+    return max((row for row in rows if row), key=lambda row: row["seconds"], default=None)
 
 
 def best_peer(place: Place | None, peer: str, states: float, discount: float) -> tuple[float, str] | None:
@@ -142,19 +145,26 @@ def _why_batch(place: Place | None, runs: int) -> str:
 
 
 def _why_solve(place: Place | None, states: float, discount: float) -> str:
-    time = solve_seconds(place, states, discount)
-    if place is None or time is None:
+    row = solve_row(place, states, discount)
+    if place is None or row is None:
         return ""
     product = place.one("product", states=states, precision="float64")
     stream = place.one("bandwidth")
     if product is None or stream is None:
         return ""
-    rate, top = product["bytes_a_second"], stream["bytes_a_second"]
-    return (
+    time, rate, top = row["seconds"], product["bytes_a_second"], stream["bytes_a_second"]
+    text = (
         f"one product moves {size_of(product['bytes'])} in {seconds(product['seconds'])},"
         f" {size_of(rate)} a second, where a·x + y on long vectors reaches {size_of(top)} a second. The solve takes as"
-        f" long as {time / product['seconds']:.0f} products; moved at the machine's full speed they would take"
-        f" {seconds(time / product['seconds'] * product['bytes'] / top)}."
+        f" long as {time / product['seconds']:.0f} products"
+    )
+    sweep = place.one("sweep", states=states, precision="float32")
+    if sweep is None or "steps" not in row:
+        return text + "."
+    return (
+        f"{text}; a sweep in float32, with its exponentials, takes {seconds(sweep['seconds'])}, and {SWEEPS} of them"
+        f" for each of the {row['steps']} Newton steps would take {seconds(SWEEPS * row['steps'] * sweep['seconds'])}"
+        f" of the {seconds(time)}."
     )
 
 
