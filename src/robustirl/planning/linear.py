@@ -154,10 +154,22 @@ def refine_occupancy(
         return jax.lax.while_loop(lambda s: s[2] & (size(s[1]) > goal), lambda s: correct(s, inverse), state)
 
     occupancy, fault, _ = corrected((start, defect(start), jnp.asarray(True)), inverse)
-    _, newest = jax.lax.while_loop(
-        lambda state: state[0],
-        lambda state: (jnp.asarray(False), renew_inverse(mdp, policy, state[1])),
-        (size(fault) > goal, inverse),
-    )
-    occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), newest)
+
+    def renewed(state, products: bool):
+        """A better inverse and its corrections, where they are needed; as a loop, for the sake of batches."""
+
+        def attempt(state):
+            (occupancy, fault), inverse, _ = state
+            newest = renew_inverse(mdp, policy, inverse, products=products)
+            occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), newest)
+            return (occupancy, fault), newest, jnp.asarray(False)
+
+        needed = size(state[0][1]) > goal
+        found, newest, _ = jax.lax.while_loop(lambda s: s[2], attempt, (*state, needed))
+        return found, newest
+
+    state = ((occupancy, fault), inverse)
+    if prefers_products():
+        state = renewed(state, products=True)
+    (occupancy, fault), newest = renewed(state, products=False)
     return jnp.maximum(occupancy, 0), newest, size(fault) <= goal
