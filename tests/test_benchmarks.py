@@ -3,8 +3,10 @@
 import importlib
 import json
 import math
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -108,6 +110,33 @@ def test_the_page_is_written_from_the_files(load, tmp_path):
     assert "robust soft solve, 10⁶ states, γ = 0.99, CPU | ≤ 5 s | 12.5 s | **missed**" in page
     assert "one product moves 56 MB in 5.6 ms, 10 GB a second" in page
     assert "| 0.99 | 1 000 000 | 12.5 s | ~ 2500 s | – | 200 |" in page
+
+
+def test_a_gpu_measures_the_largest_world_and_the_batches_first(load, monkeypatch, tmp_path):
+    scale = load("scale")
+    command = ["scale.py", "--out", str(tmp_path / "scale.json"), "--picture", str(tmp_path / "irl.npz")]
+    monkeypatch.setattr(sys, "argv", command)
+    options = scale.parse()
+    jobs = scale.plan_gpu(options)
+    (first, largest), (second, _), *others = jobs
+    assert (first, largest["states"], largest["irl_steps"], second) == ("size", 1_000_000, 200, "batch")
+    assert largest["picture"] == str(tmp_path / "irl.npz")
+    assert not any(job["picture"] for _, job in others if job["states"] < 1_000_000)
+    assert {(job["states"], job["noise_model"]) for kind, job in jobs if kind == "size"} == {
+        (states, model) for states in scale.SIZES for model in scale.NOISE_MODELS
+    }
+    assert [kind for kind, _ in scale.plan_cpu(options)].count("peers") == len(scale.SIZES)
+    json.dumps(jobs)
+
+
+def test_what_a_worker_found_before_its_time_ran_out_is_kept(load):
+    scale = load("scale")
+    program = "import time; print('{\"what\": 1}', flush=True); print('{\"wha', end='', flush=True); time.sleep(60)"
+    begin = time.monotonic()
+    assert scale.lines_of([sys.executable, "-c", program], begin + 3, dict(os.environ)) == [{"what": 1}]
+    assert time.monotonic() - begin < 30
+    failed = scale.lines_of([sys.executable, "-c", "import sys; sys.exit(3)"], begin + 60, dict(os.environ))
+    assert [(row["what"], row["status"]) for row in failed] == [("failure", 3)]
 
 
 def test_without_results_there_is_no_page(tmp_path):
