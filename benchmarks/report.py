@@ -154,10 +154,10 @@ def quantecon(place: Place, states: int, discount: float) -> str:
 
 
 def solvers(results: Results) -> str:
-    """All methods side by side, the fastest in bold and the one `auto` takes starred."""
+    """All methods side by side, the fastest in bold and the one `auto` takes marked."""
     parts = [
         "## Which solver wins where",
-        "Cold starts, local noise, α = 0.9. The fastest is in bold, the choice of `planning.solve` has a star. Methods"
+        "Cold starts, local noise, α = 0.9. The fastest is in bold, the choice of `planning.solve` has a dagger. Methods"
         " that would take much longer were not run. Inside IRL, where every solve starts next to the last, small worlds"
         " profit from the inverse that `newton` keeps.",
     ]
@@ -174,7 +174,7 @@ def solvers(results: Results) -> str:
                     continue
                 line = [f"{discount:g}", count(states)]
                 for row in rows.values():
-                    text = cell(row) + ("*" if row and row.get("auto") else "")
+                    text = cell(row) + (" †" if row and row.get("auto") else "")
                     line.append(f"**{text}**" if row and row["seconds"] == min(there) else text)
                 body.append(line)
         parts.append(f"{device}:\n\n" + table(("γ", "states", *(f"`{method}`" for method in shown)), body))
