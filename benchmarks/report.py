@@ -157,9 +157,9 @@ def solvers(results: Results) -> str:
     """All methods side by side, the fastest in bold and the one `auto` takes marked."""
     parts = [
         "## Which solver wins where",
-        "Cold starts, local noise, α = 0.9. The fastest is in bold, the choice of `planning.solve` has a dagger. Methods"
-        " that would take much longer were not run. Inside IRL, where every solve starts next to the last, small worlds"
-        " profit from the inverse that `newton` keeps.",
+        "Cold starts, local noise, α = 0.9. The fastest is in bold, the choice of `planning.solve` has a dagger."
+        " Methods that would take much longer were not run. Inside IRL, where every solve starts next to the last,"
+        " small worlds profit from the inverse that `newton` keeps.",
     ]
     for device, place in places(results):
         discounts = sorted({row["discount"] for row in place.find("solve", noise_model=LOCAL)})
