@@ -20,7 +20,7 @@ from robustirl.planning import (
 from robustirl.planning.krylov import bicgstab, solve_chain
 from robustirl.planning.linear import PolicyInverse, invert_policy, writes_matrices
 
-SIDE = 33  # 1089 states: just too many for a matrix.
+SIDE = 15  # 225 states: just too many for a matrix.
 
 
 @pytest.fixture(scope="module")

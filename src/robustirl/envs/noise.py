@@ -21,7 +21,7 @@ from robustirl.memory import require_memory
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
-DENSE_STATES = 1000  # Up to here an array is faster than lists of successors; beyond, it soon does not fit.
+DENSE_GRID = 200  # States; up to here an array is faster than diagonals.
 
 
 def noisy_kernel(
@@ -62,7 +62,7 @@ def _require_room(moves: np.ndarray, dense: bool) -> None:
 
 
 def _dense(moves: np.ndarray, dense: bool | None) -> bool:
-    return len(moves) <= DENSE_STATES if dense is None else dense
+    return len(moves) <= DENSE_GRID if dense is None else dense
 
 
 def _repeated(moves: np.ndarray) -> np.ndarray:

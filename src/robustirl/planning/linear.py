@@ -16,10 +16,10 @@ import jax.numpy as jnp
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
-from robustirl.mdp import MDP, DenseKernel
+from robustirl.mdp import MDP
 from robustirl.planning.krylov import solve_chain
 
-LARGEST_MATRIX = 1000  # States; a matrix is worth writing down only for small worlds.
+LARGEST_MATRIX = 200  # States; beyond, an inverse costs more than it saves.
 
 
 def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
@@ -43,8 +43,8 @@ def solve_policy_transpose(mdp: MDP, policy: Float[Array, "S A"], right: Float[A
 
 
 def writes_matrices(mdp: MDP) -> bool:
-    """Whether this world is solved with S x S matrices: if its kernel is an array anyway, or if it is small."""
-    return isinstance(mdp.kernel, DenseKernel) or mdp.num_states <= LARGEST_MATRIX
+    """Whether this world is solved with the inverse of a matrix: if it is small."""
+    return mdp.num_states <= LARGEST_MATRIX
 
 
 @eqx.filter_jit

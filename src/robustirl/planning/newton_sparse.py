@@ -70,10 +70,10 @@ def newton_sparse(
         change = solve_sparse(chain, float(game.mdp.discount), np.asarray(backup - value))
         value = value + jnp.asarray(change, value.dtype)
         if waiting:
-            value = _sweeps(columns, value, SWEEPS * 2 ** min(waiting, 8))
+            value = _sweeps(columns, value, jnp.asarray(SWEEPS * 2 ** min(waiting, 8)))
         steps += 1
     value = value if bool(satisfied) or milestone == np.inf else best
-    solution = _finish(game, columns, value, rule, temperatures, steps)
+    solution = _finish(game, columns, value, rule, temperatures, jnp.asarray(steps))
     return checked(solution, throw=throw, solver="Newton's method with sparse factorisations")
 
 
