@@ -130,7 +130,10 @@ def _fits(value: Any, hint: Any) -> bool:
         inner = typing.get_args(hint)[0]
         return isinstance(value, tuple) and all(_fits(item, inner) for item in value)
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**1024
+        # A run that failed may have an infinite gap; a whole number too large for a float is none.
+        return isinstance(value, float) or (
+            isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**1024
+        )
     if hint is int:  # What a machine's integer holds: larger ones break whatever counts with them.
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     if hint in (str, bool, type(None)):

@@ -45,7 +45,8 @@ def row(record: Any, made_under: Mapping[str, str] | None = None) -> dict[str, o
 def results_csv(records: Sequence[Any], made_under: Mapping[str, str] | None = None) -> str:
     """The table of records of one kind as text: numbers in full precision, nothing where there is nothing."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns(kind_of(records[0].spec)), lineterminator="\n")
+    kind = kind_of(records[0].spec) if records else FINITE
+    writer = csv.DictWriter(buffer, columns(kind), lineterminator="\n")
     writer.writeheader()
     for record in records:
         entries = row(record, made_under)
