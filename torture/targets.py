@@ -27,9 +27,11 @@ from robustirl import demonstrations, irl  # noqa: E402
 from robustirl.demonstrations import Demonstrations  # noqa: E402
 from robustirl.envs import ThreeState  # noqa: E402
 from robustirl.errors import InvalidInputError  # noqa: E402
+from robustirl.experiments.batch_files import digest, encode, read_batch  # noqa: E402
 from robustirl.experiments.occupancy_file import read_occupancy  # noqa: E402
 from robustirl.experiments.specs import Finding, Record, RunSpec  # noqa: E402
-from robustirl.experiments.store import SCHEMA, Store, configuration, encode, read_batch, read_note  # noqa: E402
+from robustirl.experiments.store import Store  # noqa: E402
+from robustirl.experiments.store_note import as_text, note_of, read_note  # noqa: E402
 from robustirl.irl.archive import Archive, read_archive, write_archive  # noqa: E402
 
 
@@ -212,12 +214,10 @@ def _record_seeds() -> list[bytes]:
 
 def _with_records(path: Path) -> None:
     """A batch whose records are what was given, with a checksum that fits, read through a store."""
-    from robustirl.experiments import store
-
     text, arrays = path.read_bytes(), {"all_reward": np.zeros((1, 3))}
-    digest = np.array(store._digest(text, arrays))
+    checksum = np.array(digest(text, arrays))
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, records=np.frombuffer(text, np.uint8), checksum=digest, **arrays)
+    np.savez(buffer, allow_pickle=False, records=np.frombuffer(text, np.uint8), checksum=checksum, **arrays)
     with tempfile.TemporaryDirectory(dir=_memory()) as folder:
         batches = Path(folder) / "batches"
         batches.mkdir()
@@ -229,10 +229,7 @@ def _with_records(path: Path) -> None:
 
 
 def _store_seeds() -> list[bytes]:
-    import dataclasses
-
-    note = {"schema": SCHEMA, "configuration": configuration(), "specs": [dataclasses.asdict(SPEC)]}
-    return [json.dumps(note).encode()]
+    return [as_text(note_of([SPEC])).encode()]
 
 
 def _load_note(path: Path) -> None:

@@ -18,3 +18,7 @@ class ConvergenceError(RobustIRLError, RuntimeError):
 
 class PrecisionWarning(UserWarning):
     """Arrays are in single precision, so tolerances are looser than in double precision."""
+
+
+class DamagedStoreWarning(UserWarning):
+    """Some of a store's files are damaged, so that their runs are missing from what is read."""

@@ -54,10 +54,21 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _settle(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):  # There is nothing to remove where nothing could be written.
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _settle(folder: Path) -> None:
+    """Have the folder itself written, so that a new name in it outlasts a power cut; not all systems can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def in_brief(error: BaseException) -> str:

@@ -9,7 +9,9 @@ import pytest
 
 from robustirl.errors import InvalidInputError
 from robustirl.experiments import Finding, Record, RunSpec, Store
-from robustirl.experiments.store import read_batch, write_atomically
+from robustirl.experiments.batch_files import read_batch
+from robustirl.experiments.store import write_atomically
+from robustirl.experiments.store_note import signed
 
 SPECS = tuple(RunSpec("gridworld-4", "published", 0.0, noise, 1.0) for noise in (0.0, 0.1, 0.2))
 
@@ -98,20 +100,16 @@ def test_a_changed_number_is_noticed(store, refused):
         read_batch(path)
 
 
-def test_a_cut_off_batch_is_noticed(store, refused):
+def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(store):
     store.append([finding(SPECS[0])])
-    (path,) = store.batches.iterdir()
-    path.write_bytes(path.read_bytes()[:100])
-    before = contents(store.folder)
-    with refused(path.name, "is damaged", "remove that file"):
-        reopened(store)
-    assert contents(store.folder) == before
-
-
-def test_litter_of_a_killed_write_is_ignored(store):
-    store.append([finding(SPECS[0])])
-    (store.batches / ".half.npz.123").write_bytes(b"PK")
+    (batch,) = store.batches.iterdir()
+    litter, other = store.batches / f".{batch.name}.123", store.batches / ".mine.npz.123"
+    for path in (litter, other):
+        path.write_bytes(b"PK")
+    assert len(Store.read(store.folder)) == 1
+    assert litter.exists()  # Readers touch nothing.
     assert len(reopened(store)) == 1
+    assert sorted(store.batches.iterdir()) == sorted([batch, other])
 
 
 @pytest.mark.parametrize(
@@ -128,7 +126,8 @@ def test_litter_of_a_killed_write_is_ignored(store):
 )
 def test_another_configuration_is_refused(store, change, sentence, refused):
     path = store.folder / "store.json"
-    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    changed = change(json.loads(path.read_text()))
+    path.write_text(json.dumps(signed(changed) if "specs" in changed else changed))
     before = contents(store.folder)
     with refused(sentence):
         reopened(store)
@@ -167,7 +166,7 @@ def test_a_command_killed_while_it_made_its_store_starts_over(tmp_path, left):
 
 def test_a_batch_of_another_configuration_is_not_mixed_in(store, refused, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("robustirl.experiments.store.configuration", lambda: {"jax": "0.1"})
+        patch.setattr("robustirl.experiments.batch_files.configuration", lambda: {"jax": "0.1"})
         store.append([finding(SPECS[0])])
     with refused("another configuration", "jax 0.1 there"):
         reopened(store)

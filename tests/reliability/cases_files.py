@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from robustirl.demonstrations import from_minari, load, save, to_minari
+from robustirl.experiments.batch_files import read_batch
+from robustirl.experiments.configuration import configuration
 from robustirl.experiments.occupancy_file import read_occupancy
 from robustirl.experiments.specs import RunSpec
-from robustirl.experiments.store import Store, configuration, read_batch
+from robustirl.experiments.store import Store
+from robustirl.experiments.store_note import note_of, signed
 from robustirl.irl import RobustIRL, load_fit, save_fit
 from robustirl.irl.archive import Archive, read_archive, write_archive
 from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
@@ -20,6 +23,8 @@ COLUMNS = "episode,step,state,action,terminated\n"
 HEADER = '{"format": "robustirl.demonstrations", "schema": 1, "episodes": 1, "has_actions": true}\n'
 SOUND = {"schema": 1, "states": [0, 1], "lengths": [2], "terminated": [True]}
 SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)
+NOTE = note_of([SPEC])
+ABACUS = configuration() | {"device": "abacus"}
 OTHER = RunSpec("three-state", "slip", 0.0, 0.1, 0.5)
 
 
@@ -371,7 +376,7 @@ MODELS = [
     Case(
         "a model of a later schema",
         lambda: load_fit(later_model("late.npz")),
-        "late.npz was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
+        "late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
     ),
     Case(
         "a model of arrays that do not go together",
@@ -449,7 +454,7 @@ STORES = [
     Case(
         "a store of a later schema",
         lambda: Store.read(Path(altered("store/store.json", schema=9)).parent),
-        "store/store.json was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
+        "store/store.json was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
     ),
     Case(
         "a store's note that is too deep",
@@ -460,10 +465,21 @@ STORES = [
         ),
     ),
     Case(
-        "a store of another configuration",
-        lambda: Store.read(
-            Path(altered("store/store.json", configuration=configuration() | {"device": "abacus"})).parent
+        "a store's note with a changed digit",
+        lambda: Store.read(Path(altered("store/store.json", specs=[NOTE["specs"][0] | {"alpha": 0.8}])).parent),
+        (
+            "store/store.json is damaged (its checksum does not match); move store away to start over, or choose "
+            "another --out."
         ),
+    ),
+    Case(
+        "a store's note of a schema that never was",
+        lambda: Store.read(Path(altered("store/store.json", schema=0)).parent),
+        ("store/store.json is damaged (there is no schema 0); move store away to start over, or choose another --out."),
+    ),
+    Case(
+        "a store of another configuration",
+        lambda: Store.read(Path(altered("store/store.json", **signed(NOTE | {"configuration": ABACUS}))).parent),
         (
             "store/batches/one.npz was computed under another configuration (device cpu there, abacus here); "
             "remove that file."

@@ -9,6 +9,7 @@ import tyro
 from rich.table import Table
 
 from robustirl.cli.console import console, progress_bar, run_with_progress
+from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.cli.reproduce import print_agreement
 from robustirl.envs.noise import PUBLISHED
 from robustirl.experiments.comparison import Explanation, compare, explain
@@ -35,6 +36,8 @@ class Compare:
     """Refits with an estimated start distribution behind each explanation."""
     out: Path = Path("out/comparison")
     """The folder to write to."""
+    where: tyro.conf.OmitArgPrefixes[Where] = HERE
+    """Where to compute."""
 
 
 def run_compare(command: Compare) -> int:
@@ -47,7 +50,8 @@ def run_compare(command: Compare) -> int:
         for spec in grid_of_specs(name, PUBLISHED, steps=command.steps)
     )
     check_specs(specs)
-    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress), len(specs))
+    engine = engine_of(command.where)
+    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress, engine=engine), len(specs))
     if not outcome.complete:
         return 130
     _print_agreement_by_panel(outcome.records)

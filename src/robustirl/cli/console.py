@@ -32,6 +32,8 @@ def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcom
     finally:
         if tasks:
             progress.stop()
+    for notice in outcome.notices:
+        errors.print(f"robustirl: {notice}", markup=False, highlight=False, soft_wrap=True)
     if not outcome.complete:
         kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
         errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.", soft_wrap=True)

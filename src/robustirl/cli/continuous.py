@@ -8,6 +8,7 @@ import tyro
 from rich.table import Table
 
 from robustirl.cli.console import console, run_with_progress
+from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.experiments.continuous import learners, redrawn, reproduce_continuous
 from robustirl.experiments.continuous_specs import (
     CONTINUOUS_ALPHAS,
@@ -59,6 +60,8 @@ class Continuous:
     """Draw the figures and write the page again, even if no run was missing."""
     out: Path = Path("out/continuous")
     """The folder to write to."""
+    where: tyro.conf.OmitArgPrefixes[Where] = HERE
+    """Where to compute."""
 
 
 def run_continuous(command: Continuous) -> int:
@@ -83,8 +86,11 @@ def run_continuous(command: Continuous) -> int:
     )
     everything = with_experts(specs)
     check_specs(everything)
+    engine = engine_of(command.where)
     outcome = run_with_progress(
-        lambda progress: reproduce_continuous(specs, command.out, redraw=command.redraw, progress=progress),
+        lambda progress: reproduce_continuous(
+            specs, command.out, redraw=command.redraw, progress=progress, engine=engine
+        ),
         len(everything),
     )
     if not outcome.complete:

@@ -3,9 +3,11 @@
 import dataclasses
 from pathlib import Path
 
+import tyro
 from rich.table import Table
 
 from robustirl.cli.console import console, run_with_progress
+from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.layouts import Interval, Shape, settled_layouts, shapes
@@ -34,6 +36,8 @@ class Layouts:
     """Parameter updates per run."""
     out: Path = Path("out/layouts")
     """The folder to write to."""
+    where: tyro.conf.OmitArgPrefixes[Where] = HERE
+    """Where to compute."""
 
 
 def run_layouts(command: Layouts) -> int:
@@ -52,7 +56,8 @@ def run_layouts(command: Layouts) -> int:
         steps=command.steps,
     )
     check_specs(specs)
-    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress), len(specs))
+    engine = engine_of(command.where)
+    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress, engine=engine), len(specs))
     if not outcome.complete:
         return 130
     records = outcome.records

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from robustirl import envs
 from robustirl.cli.console import console, run_with_progress
+from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.envs.noise import PUBLISHED
 from robustirl.experiments import catalogue
 from robustirl.experiments.catalogue import Grid
@@ -55,6 +56,8 @@ class Reproduce:
     """Draw the figures and write the page again, even if no run was missing."""
     out: Path = Path("out")
     """The folder to write to."""
+    where: tyro.conf.OmitArgPrefixes[Where] = HERE
+    """Where to compute."""
 
 
 OPTIONS = {
@@ -116,8 +119,10 @@ def run_reproduce(command: Reproduce) -> int:
     plan = plan_of(command)
     for line in departures(command, plan):
         console.print(line, highlight=False, soft_wrap=True)
+    engine = engine_of(command.where)
     outcome = run_with_progress(
-        lambda progress: reproduce(plan, command.out, redraw=command.redraw, progress=progress), len(plan.specs)
+        lambda progress: reproduce(plan, command.out, redraw=command.redraw, progress=progress, engine=engine),
+        len(plan.specs),
     )
     if not outcome.complete:
         return 130

@@ -13,9 +13,11 @@ from robustirl.experiments.continuous_specs import (
 )
 from robustirl.experiments.kinds import CONTINUOUS, EXPERT, by_kind
 from robustirl.experiments.published import PublishedContinuous, published_continuous
-from robustirl.experiments.reproduce import Outcome, Progress, Timing, compute, write_tables
+from robustirl.experiments.reproduce import Outcome, Progress, compute, write_tables
+from robustirl.experiments.runner import Engine
 from robustirl.experiments.statistics import best_robust_alpha, cell_statistics, statistics_csv
-from robustirl.experiments.store import Store, write_atomically
+from robustirl.experiments.store import Store, write_atomically, writing_to
+from robustirl.experiments.workbench import Timing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,24 +40,31 @@ class Picture:
 
 
 def reproduce_continuous(
-    specs: Sequence[ContinuousSpec], out: Path, *, redraw: bool = False, progress: Progress = lambda *_: None
+    specs: Sequence[ContinuousSpec],
+    out: Path,
+    *,
+    redraw: bool = False,
+    progress: Progress = lambda *_: None,
+    engine: Engine | None = None,
 ) -> Outcome:
     """Run what is missing, and write tables, figures and `report.html`, as far as they are not there already."""
-    outcome = compute(with_experts(specs), Path(out), progress)
+    outcome = compute(with_experts(specs), Path(out), progress, engine=engine)
     if not outcome.complete:
         return outcome
     page = Path(out) / "report.html"
     if not outcome.new and not redraw and page.exists():
         return dataclasses.replace(outcome, files=[*outcome.files, page])
-    return dataclasses.replace(outcome, files=[*outcome.files, *present(Store.read(out), progress)])
+    with writing_to(Path(out)):
+        return dataclasses.replace(outcome, files=[*outcome.files, *present(Store.read(out), progress)])
 
 
 def redrawn(out: Path, progress: Progress = lambda *_: None) -> Outcome:
     """Tables, figures and page of a store made elsewhere, on whatever device and by whatever versions."""
     store = Store.read(out)
     records = store.records()
-    files = write_tables(records, store.folder, store.configuration)
-    return Outcome(records, True, 0, Timing(), [*files, *present(store, progress)])
+    with writing_to(store.folder):
+        files = [*write_tables(records, store.folder, store.configuration), *present(store, progress)]
+    return Outcome(records, True, 0, Timing(), files, tuple(store.damaged))
 
 
 def present(store: Store, progress: Progress = lambda *_: None) -> list[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.store import Store, write_atomically
+from robustirl.experiments.store import Store, write_atomically, writing_to
 
 _NOTE = "store.json"
 _BATCH = re.compile(r"[0-9a-f]{20}\.npz")
@@ -34,12 +34,13 @@ def pack_store(folder: Path, path: Path) -> Path:
         ...     unpack_store(file, Path(name) / "there").specs[0].expert_noise
         0.1
     """
-    store = Store.read(folder)  # Nothing damaged goes on a journey.
+    store = Store.read(folder, strict=True)  # Nothing damaged goes on a journey.
     files = {_NOTE: store.folder / _NOTE, **{batch.name: batch for batch in sorted(store.batches.glob("*.npz"))}}
     buffer = io.BytesIO()
     content = {name: np.frombuffer(file.read_bytes(), np.uint8) for name, file in files.items()}
     np.savez(buffer, allow_pickle=False, **content)  # pyright: ignore[reportArgumentType]
-    write_atomically(Path(path), buffer.getvalue())
+    with writing_to(Path(path).parent):
+        write_atomically(Path(path), buffer.getvalue())
     return Path(path)
 
 
@@ -65,8 +66,9 @@ def unpack_store(path: Path, folder: Path) -> Store:
         ) from None
     with tempfile.TemporaryDirectory() as scratch:
         _write(content, Path(scratch))
-        Store.read(Path(scratch))  # Refuses what is damaged.
-    _write(content, folder)
+        Store.read(Path(scratch), strict=True)  # Refuses what is damaged.
+    with writing_to(folder):
+        _write(content, folder)
     return Store.read(folder)
 
 

@@ -14,10 +14,11 @@ from robustirl.experiments.catalogue import Experiment, Grid
 from robustirl.experiments.comparison import Explanation, compare, explain
 from robustirl.experiments.kinds import KINDS, by_kind
 from robustirl.experiments.results import results_csv, results_parquet
-from robustirl.experiments.runner import Timing, run
+from robustirl.experiments.runner import Engine, run
 from robustirl.experiments.specs import Identified, Record, RunSpec
-from robustirl.experiments.store import Store, write_atomically
+from robustirl.experiments.store import Store, write_atomically, writing_to
 from robustirl.experiments.summary import best_alpha
+from robustirl.experiments.workbench import Timing
 
 EXPLANATION_DRAWS = 10
 MISS = 0.05  # A cell that differs from the published one by more is looked into.
@@ -55,6 +56,7 @@ class Outcome:
         new: How many were run now.
         timing: Where the time went.
         files: What was written.
+        notices: What else the caller should know, a sentence each: files that were found damaged.
     """
 
     records: list[Any]
@@ -62,6 +64,7 @@ class Outcome:
     new: int
     timing: Timing
     files: list[Path]
+    notices: tuple[str, ...] = ()
 
 
 Progress = Callable[[str, int, int], object]
@@ -81,6 +84,7 @@ def compute(
     *,
     size: int | None = None,
     tables: bool = True,
+    engine: Engine | None = None,
 ) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
@@ -94,16 +98,18 @@ def compute(
         progress: Told how far it is.
         size: Runs a batch, where the usual number does not suit the device.
         tables: Whether to write tables, which takes a library that a machine for computing may lack.
+        engine: What does the runs; processes of this machine when left out. This process alone writes.
     """
     check_specs(specs)
-    with Store.open(Path(out), specs) as store:
+    connection = contextlib.nullcontext() if engine is None else engine.connect()
+    with connection as pool, Store.open(Path(out), specs) as store:
         timing, complete, new = Timing(), True, 0
         try:
             for name, own in by_kind(specs).items():
                 kind, known = KINDS[name], sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
                 equipment = kind.equip(store.finding, own) if known < len(own) else None
-                for batch in run(own, timing, done=store.__contains__, size=size, equipment=equipment):
+                for batch in run(own, timing, done=store.__contains__, size=size, equipment=equipment, pool=pool):
                     store.append(batch)
                     new += len(batch)
                     progress(kind.activity, sum(spec in store for spec in own), len(own))
@@ -111,7 +117,7 @@ def compute(
             complete = False
         records = store.records()
         files = write_tables(records, store.folder) if tables else []
-    return Outcome(records, complete, new, timing, files)
+    return Outcome(records, complete, new, timing, files, tuple(store.damaged))
 
 
 def write_tables(records: Sequence[Any], out: Path, made_under: Mapping[str, str] | None = None) -> list[Path]:
@@ -127,7 +133,14 @@ def write_tables(records: Sequence[Any], out: Path, made_under: Mapping[str, str
     return written
 
 
-def reproduce(plan: Plan, out: Path, *, redraw: bool = False, progress: Progress = lambda *_: None) -> Outcome:
+def reproduce(
+    plan: Plan,
+    out: Path,
+    *,
+    redraw: bool = False,
+    progress: Progress = lambda *_: None,
+    engine: Engine | None = None,
+) -> Outcome:
     """Run a plan's experiments, draw their figures, and write the report, as far as they are not there already.
 
     Args:
@@ -135,8 +148,9 @@ def reproduce(plan: Plan, out: Path, *, redraw: bool = False, progress: Progress
         out: The folder.
         redraw: Draw all figures and write the page again, even if no run was missing.
         progress: Told how far it is.
+        engine: What does the runs; processes of this machine when left out.
     """
-    outcome = compute(plan.specs, out, progress)
+    outcome = compute(plan.specs, out, progress, engine=engine)
     if not outcome.complete:
         return outcome
     from robustirl.experiments.report import write_report  # Late, since only the page needs its libraries.
@@ -146,11 +160,11 @@ def reproduce(plan: Plan, out: Path, *, redraw: bool = False, progress: Progress
     drawing = json.dumps({"experiments": names, "noise_models": plan.noise_models}) + "\n"
     if not outcome.new and not redraw and page.exists() and note.exists() and note.read_text() == drawing:
         return dataclasses.replace(outcome, files=[*outcome.files, page])  # All is there already.
-    store = Store.read(out)
-    drawn = draw(plan, store, outcome.records, progress)
-    explanations = _explanations(plan, outcome.records, Path(out), progress)
-    page = write_report(plan, outcome.records, drawn, explanations, Path(out), draws=EXPLANATION_DRAWS)
-    write_atomically(note, drawing)
+    with writing_to(Path(out)):
+        drawn = draw(plan, Store.read(out), outcome.records, progress)
+        explanations = _explanations(plan, outcome.records, Path(out), progress)
+        page = write_report(plan, outcome.records, drawn, explanations, Path(out), draws=EXPLANATION_DRAWS)
+        write_atomically(note, drawing)
     files = [*outcome.files, *(path for paths in drawn.values() for path in paths), page]
     return dataclasses.replace(outcome, files=files)
 

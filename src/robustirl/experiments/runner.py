@@ -14,26 +14,19 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 
 from robustirl.errors import RobustIRLError
-from robustirl.experiments.compilation import compilation
-from robustirl.experiments.kinds import Bench, Kind, kind_of
+from robustirl.experiments.kinds import Kind, kind_of
 from robustirl.experiments.specs import Finding, Identified
+from robustirl.experiments.workbench import Batch, Timing, Workbench
 from robustirl.precision import enable_x64
 
 
-@dataclasses.dataclass
-class Timing:
-    """Where the time of a sweep went, in seconds on the clock: starting and compiling, and computing."""
-
-    compilation: float = 0.0
-    computation: float = 0.0
-
-
-def batches(specs: Sequence[Identified], size: int | None = None) -> list[tuple[Identified, ...]]:
+def batches(specs: Sequence[Identified], size: int | None = None) -> list[Batch]:
     """The specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
 
     Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
@@ -57,6 +50,19 @@ def _size(kind: Kind, count: int) -> int:
     return -(-count // -(-count // kind.gpu_batch))
 
 
+Pool = Callable[[Sequence[Batch], Timing, object], Iterator[list[Finding]]]
+"""Does batches, given where to add up the time and the equipment, and yields the findings of each as it is finished."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where batches are done, if not in processes of this machine."""
+
+    def connect(self) -> AbstractContextManager[Pool]:
+        """Get hold of the machines, or raise before anything is written; they are let go when the context ends."""
+        ...
+
+
 def run(
     specs: Sequence[Identified],
     timing: Timing | None = None,
@@ -65,6 +71,7 @@ def run(
     workers: int | None = None,
     size: int | None = None,
     equipment: object = None,
+    pool: Pool | None = None,
 ) -> Iterator[list[Finding]]:
     """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
 
@@ -75,14 +82,18 @@ def run(
         workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
         size: Runs a batch, where the usual number does not suit the device.
         equipment: What the laboratories are given to work with; see `Kind.equip`.
+        pool: Who does the batches, where that is not this machine; see `Engine`.
     """
     timing = Timing() if timing is None else timing
     todo = [batch for batch in batches(specs, size) if not all(done(spec) for spec in batch)]
+    if pool is not None:
+        yield from pool(todo, timing, equipment)
+        return
     if workers is None:
         cores = len(_cores()) if jax.default_backend() == "cpu" else 1
         workers = cores if todo and len(todo) >= kind_of(todo[0][0]).worth_spawning else 1
     if workers == 1:
-        bench = _Bench(equipment)
+        bench = Workbench(equipment)
         for batch in todo:
             findings, overhead, seconds = bench.work(batch)
             timing.compilation += overhead
@@ -93,7 +104,7 @@ def run(
     overheads = 0.0
     context = multiprocessing.get_context("spawn")
     counter = context.Value("i", 0)
-    pool = concurrent.futures.ProcessPoolExecutor(
+    processes = concurrent.futures.ProcessPoolExecutor(
         workers,
         context,
         initializer=_start,
@@ -102,7 +113,7 @@ def run(
     before = set(multiprocessing.active_children())
     try:
         with _deaf():  # Workers start here, and inherit that: Ctrl-C is the parent's to handle.
-            futures = [pool.submit(_work, batch) for batch in todo]
+            futures = [processes.submit(_work, batch) for batch in todo]
         for finished in concurrent.futures.as_completed(futures):
             findings, overhead, _ = finished.result()
             overheads += overhead
@@ -120,7 +131,7 @@ def run(
             child.terminate()
         raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        processes.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
@@ -136,49 +147,7 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-class _Bench:
-    """Does batches, one after the other, and remembers what it has made and compiled."""
-
-    def __init__(self, equipment: object = None, begin: float | None = None):
-        self._laboratories: dict[Hashable, Bench] = {}
-        self._compiled: set[Hashable] = set()
-        self._equipment = equipment
-        self._begin = begin
-
-    def work(self, batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
-        """The findings of a batch, the seconds spent on getting ready, and those on the batch itself.
-
-        Where a kind of run rehearses, the first batch of a shape is done twice, once to compile, so that recorded times
-        are those of warm runs; otherwise compilation is watched, and its time taken off.
-        """
-        overhead = 0.0 if self._begin is None else time.time() - self._begin
-        self._begin = None
-        kind = kind_of(batch[0])
-        if kind.rehearse and (shape := (kind.name, kind.shape(batch[0]))) not in self._compiled:
-            overhead += sum(self._do(kind, batch)[1:])
-            self._compiled.add(shape)
-        found, compiling, seconds = self._do(kind, batch)
-        return found, overhead + compiling, seconds
-
-    def _do(self, kind: Kind, batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
-        begin = time.perf_counter()
-        with compilation() as spent:
-            found = self._laboratory(kind, batch[0]).findings(batch, kind.cpu_batch)
-        whole = time.perf_counter() - begin
-        compiling = 0.0 if kind.rehearse else min(spent.seconds, whole)
-        seconds = whole - compiling
-        share = seconds / len(batch)
-        timed = [dataclasses.replace(item, record=dataclasses.replace(item.record, seconds=share)) for item in found]
-        return timed, compiling, seconds
-
-    def _laboratory(self, kind: Kind, spec: Identified) -> Bench:
-        key = kind.name, kind.place(spec)
-        if key not in self._laboratories:
-            self._laboratories[key] = kind.laboratory(spec, self._equipment)
-        return self._laboratories[key]
-
-
-_bench: _Bench | None = None
+_bench: Workbench | None = None
 
 
 def _start(counter, double: bool, begin: float, equipment: object) -> None:
@@ -193,7 +162,7 @@ def _start(counter, double: bool, begin: float, equipment: object) -> None:
         os.sched_setaffinity(0, {cores[place % len(cores)]})
     if double:
         enable_x64()
-    _bench = _Bench(equipment, begin)
+    _bench = Workbench(equipment, begin)
 
 
 def _die_with_parent() -> None:
@@ -204,7 +173,7 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def _work(batch: tuple[Identified, ...]) -> tuple[list[Finding], float, float]:
+def _work(batch: Batch) -> tuple[list[Finding], float, float]:
     assert _bench is not None
     return _bench.work(batch)
 

@@ -1,60 +1,63 @@
 """The store: an append-only folder of finished runs, which any number of interruptions cannot spoil.
 
-A batch is one file, `batches/<name>.npz`, named after the runs in it and written whole or not at all: numbers as
-JSON, arrays beside them, and a checksum over both. Nothing is ever changed in place. What a later command
-needs to do is what it asks for minus what is here.
+A batch is one file, `batches/<name>.npz`, named after the runs in it and written whole or not at all (`batch_files`).
+Nothing is ever changed in place. What a later command needs to do is what it asks for minus what is here.
 
 One configuration has one store: the request (its specs) and whatever else decides the digits (versions, precision, kind
-of device) stand in `store.json`, the last thing to be written when a store is made, and in every batch. A command or a
-batch that differs in any of them is refused rather than mixed in.
+of device) stand in `store.json` (`store_note`), the last thing to be written when a store is made, and in every batch.
+A command or a batch that differs in any of them is refused rather than mixed in.
+
+A batch file that is damaged all the same is never read as if it were sound and never thrown away: a writer moves it to
+`quarantine/` and computes its runs again, a reader leaves it and goes on without; both say so.
 """
 
 import contextlib
-import functools
 import hashlib
-import importlib.metadata
-import io
-import json
-from collections.abc import Iterator, Sequence
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
-import robustirl
-from robustirl.errors import InvalidInputError
-from robustirl.experiments.kinds import record_as_json, record_from_json, spec_as_json, spec_from_json
+from robustirl.errors import DamagedStoreWarning, InvalidInputError
+from robustirl.experiments.batch_files import DamagedFileError, encode, read_batch, read_findings
+from robustirl.experiments.configuration import configuration, difference
 from robustirl.experiments.specs import Finding, Identified
+from robustirl.experiments.store_note import as_text, note_of, read_note, require_same
 from robustirl.files import in_brief
 from robustirl.files import write_atomically as write_atomically
 
-SCHEMA = 1
+_LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\d+")
 
 
-def configuration() -> dict[str, str]:
-    """What decides the digits of a run besides its spec."""
-    return {
-        "robustirl": robustirl.__version__,
-        **_versions(),
-        "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
-        "device": jax.default_backend(),
-    }
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    packages = ("jax", "jaxlib", "numpy", "scipy", "optax", "equinox")
-    return {name: importlib.metadata.version(name) for name in packages}
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Say in a sentence that a disk is full, a folder read-only, or whatever else keeps a file from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(
+            f"{folder} cannot be written to ({error.strerror or in_brief(error)}); what is finished is kept; make room"
+            " or choose another --out."
+        ) from None
 
 
 class Store:
-    """The finished runs of one request."""
+    """The finished runs of one request.
+
+    Attributes:
+        folder: Where they are.
+        specs: The request.
+        configuration: What they were computed under.
+        damaged: A sentence for every batch file that was found damaged.
+    """
 
     def __init__(self, folder: Path, specs: Sequence[Identified], made_under: dict[str, str] | None = None):
         self.folder = folder
         self.specs = tuple(specs)
         self.configuration = configuration() if made_under is None else made_under
+        self.damaged: list[str] = []
         self._known: dict[Identified, Path] = {}
 
     @property
@@ -70,47 +73,77 @@ class Store:
         The folder is ours until the context ends: a second command is kept out. The lock dies with the process.
         """
         folder = Path(folder)
-        store = cls(folder, specs)
-        note = {"schema": SCHEMA, "configuration": store.configuration, "specs": [spec_as_json(s) for s in specs]}
-        path = folder / "store.json"
-        if folder.exists() and not folder.is_dir():
-            raise InvalidInputError(f"{folder} is a file, but --out must name a folder; choose another name.")
-        if folder.exists() and not path.exists() and not all(_ours(entry) for entry in folder.iterdir()):
-            raise InvalidInputError(
-                f"{folder} holds files but no store; choose an empty or new folder as --out, or remove that one."
-            )
-        try:
+        store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
+        with writing_to(folder):
+            if folder.exists() and not folder.is_dir():
+                raise InvalidInputError(f"{folder} is a file, but --out must name a folder; choose another name.")
+            if folder.exists() and not path.exists() and not all(_ours(entry) for entry in folder.iterdir()):
+                raise InvalidInputError(
+                    f"{folder} holds files but no store; choose an empty or new folder as --out, or remove that one."
+                )
             store.batches.mkdir(parents=True, exist_ok=True)
             with store._lock():
                 if path.exists():
-                    _require_same(read_note(path), note, folder)
-                    store._scan(note["configuration"])
+                    require_same(read_note(path), note, folder)
+                    if path.read_text(encoding="utf-8") != as_text(note):
+                        write_atomically(path, as_text(note))  # The same in words of an earlier schema.
+                    store._clean()
+                    store._scan(store._quarantine)
                 else:
-                    write_atomically(path, json.dumps(note, indent=0) + "\n")
+                    write_atomically(path, as_text(note))
                 yield store
-        except OSError as error:
-            raise InvalidInputError(
-                f"{folder} cannot be written to ({error.strerror}); what is finished is kept; make room or"
-                " choose another --out."
-            ) from None
 
     @classmethod
-    def read(cls, folder: Path) -> "Store":
-        """Open a store to look at, whatever was asked for and wherever it was made."""
+    def read(cls, folder: Path, *, strict: bool = False) -> "Store":
+        """Open a store to look at, whatever was asked for and wherever it was made. Nothing in it is touched.
+
+        Args:
+            folder: The store.
+            strict: Refuse a store with a damaged batch, rather than warn and go on without the batch.
+        """
         note = read_note(Path(folder) / "store.json")
         store = cls(Path(folder), note["specs"], note["configuration"])
-        store._scan(note["configuration"])
+
+        def leave(_: Path, error: InvalidInputError) -> None:
+            if strict:
+                raise error
+            store.damaged.append(str(error))
+            warnings.warn(str(error), DamagedStoreWarning, stacklevel=4)
+
+        store._scan(leave)
         return store
 
-    def _scan(self, expected: dict[str, str]) -> None:
+    def _scan(self, spoilt: Callable[[Path, InvalidInputError], None]) -> None:
+        """Find out what is here; batch files that cannot be read are the caller's to deal with."""
         for path in sorted(self.batches.glob("*.npz")):
-            records, found = read_batch(path)
-            if found != expected:
+            try:
+                records, found = read_batch(path)
+            except InvalidInputError as error:
+                spoilt(path, error)
+                continue
+            if found != self.configuration:
                 raise InvalidInputError(
-                    f"{path} was computed under another configuration ({_difference(found, expected)});"
+                    f"{path} was computed under another configuration ({difference(found, self.configuration)});"
                     " remove that file."
                 )
             self._known |= {record.spec: path for record in records}
+
+    def _quarantine(self, path: Path, error: InvalidInputError) -> None:
+        """Set a damaged batch file aside, where its runs count as missing."""
+        if not isinstance(error, DamagedFileError):
+            raise error  # It may be sound, and only out of reach.
+        folder = self.folder / "quarantine"
+        folder.mkdir(exist_ok=True)
+        others = (f"{path.stem}-{count}{path.suffix}" for count in itertools.count(2))
+        place = next(folder / name for name in itertools.chain([path.name], others) if not (folder / name).exists())
+        path.rename(place)
+        self.damaged.append(f"{path} was damaged ({error.reason}) and is now {place}; its runs are computed again.")
+
+    def _clean(self) -> None:
+        """Remove what writes left that were killed; nobody else writes here now."""
+        for path in self.batches.iterdir():
+            if _LITTER.fullmatch(path.name):
+                path.unlink()
 
     def __contains__(self, spec: Identified) -> bool:
         return spec in self._known
@@ -135,12 +168,7 @@ class Store:
         """A finished run with its arrays."""
         if spec not in self._known:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
-        path = self._known[spec]
-        records, _ = read_batch(path)
-        index = next(i for i, record in enumerate(records) if record.spec == spec)
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-            arrays = {name.removeprefix("all_"): file[name][index] for name in file.files if name.startswith("all_")}
-        return Finding(records[index], arrays)
+        return next(item for item in read_findings(self._known[spec]) if item.record.spec == spec)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
@@ -152,7 +180,7 @@ class Store:
         with (self.folder / ".lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise InvalidInputError(
                     f"another command is working in {self.folder}; wait for it, or choose another --out."
                 ) from None
@@ -162,87 +190,3 @@ class Store:
 def _ours(entry: Path) -> bool:
     """Whether a file may be what a command left that was killed while it made a store."""
     return entry.name.startswith(".") or (entry.name == "batches" and entry.is_dir() and not any(entry.glob("[!.]*")))
-
-
-def read_note(path: Path) -> dict:
-    """What a store says of itself, its specs as such."""
-    try:
-        note = json.loads(path.read_text(encoding="utf-8"))
-        schema = int(note["schema"])
-        if schema <= SCHEMA:
-            note["specs"] = [spec_from_json(entry) for entry in note["specs"]]
-            if not isinstance(note["configuration"], dict):
-                raise TypeError("its configuration is none")
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no store in {path.parent}; give the folder of a finished command.") from None
-    except Exception as error:  # What JSON can hold is as varied as damage is.
-        raise InvalidInputError(
-            f"{path} is damaged ({in_brief(error)}); move {path.parent} away to start over, or choose another --out."
-        ) from None
-    if schema > SCHEMA:
-        raise InvalidInputError(
-            f"{path} was written by a newer robustirl (schema {schema}, this one reads up to {SCHEMA});"
-            " update robustirl."
-        )
-    return note
-
-
-def _require_same(found: dict, asked: dict, folder: Path) -> None:
-    if [spec_as_json(spec) for spec in found["specs"]] != asked["specs"]:
-        raise InvalidInputError(
-            f"{folder} holds results of another request; choose another --out or remove that folder first."
-        )
-    if found["configuration"] != asked["configuration"]:
-        raise InvalidInputError(
-            f"{folder} was computed under another configuration"
-            f" ({_difference(found['configuration'], asked['configuration'])});"
-            " choose another --out or remove that folder first."
-        )
-
-
-def _difference(theirs: dict, ours: dict) -> str:
-    names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
-    return "; ".join(f"{name} {theirs.get(name)} there, {ours.get(name)} here" for name in names)
-
-
-def encode(findings: Sequence[Finding]) -> bytes:
-    """A batch as the bytes of an npz file."""
-    content = {"configuration": configuration(), "records": [record_as_json(item.record) for item in findings]}
-    text = json.dumps(content).encode()
-    arrays = {f"all_{name}": np.stack([item.arrays[name] for item in findings]) for name in findings[0].arrays}
-    digest = _digest(text, arrays)
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer, allow_pickle=False, records=np.frombuffer(text, np.uint8), checksum=np.array(digest), **arrays
-    )
-    return buffer.getvalue()
-
-
-def _digest(text: bytes, arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256(text)
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()
-
-
-def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
-    """The records of a batch file and their configuration, after checking all of it."""
-    try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name.startswith("all_")}
-            if str(file["checksum"]) != _digest(file["records"].tobytes(), arrays):
-                raise ValueError("its checksum does not match")
-            content = json.loads(file["records"].tobytes().decode())
-            records = _records(content)
-            if any(array.shape[:1] != (len(records),) for array in arrays.values()):
-                raise ValueError("its arrays do not go with its records")
-            return records, dict(content["configuration"])
-    except Exception as error:  # A damaged archive can raise nearly anything.
-        raise InvalidInputError(
-            f"{path} is damaged ({in_brief(error)}); remove that file, and the same command computes its runs again."
-        ) from None
-
-
-def _records(content: dict) -> list[Any]:
-    return [record_from_json(entry) for entry in content["records"]]
