@@ -7,7 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-SLOW_TESTS = ("tests/test_cli.py", "tests/test_cli_fit.py", "tests/reliability")
+SLOW_TESTS = ("tests/test_cli.py", "tests/test_cli_fit.py", "tests/reliability", "tests/experiments/test_ray_engine.py")
 CHOSEN = "kill or ctrl or fresh or order or choices"
 
 

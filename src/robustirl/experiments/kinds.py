@@ -15,7 +15,7 @@ from robustirl.experiments.continuous_laboratory import ContinuousLaboratory, Ex
 from robustirl.experiments.continuous_specs import ContinuousRecord, ContinuousSpec, ExpertRecord, ExpertSpec
 from robustirl.experiments.laboratory import Laboratory
 from robustirl.experiments.specs import Finding, Identified, Record, RunSpec
-from robustirl.files import build
+from robustirl.files import build, shown
 
 CPU_BATCH = 5  # Small, so that work is saved often and shared evenly between the cores.
 GPU_BATCH = 500
@@ -187,8 +187,10 @@ def spec_as_json(spec: Identified) -> dict[str, Any]:
     return entries if name == FINITE.name else {"kind": name, **entries}
 
 
-def spec_from_json(entries: dict[str, Any]) -> Identified:
+def spec_from_json(entries: Any) -> Identified:
     """The spec that `spec_as_json` wrote; raises KeyError, TypeError or ValueError for what is none."""
+    if not isinstance(entries, dict):
+        raise ValueError(f"{shown(entries)} stands where fields by name are needed")
     kind = KINDS[entries.get("kind", FINITE.name)]
     return build(kind.spec, {name: value for name, value in entries.items() if name != "kind"})
 
