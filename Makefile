@@ -24,7 +24,7 @@ help:
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests"
 	@echo "make lint        ruff, pyright, import-linter"
-	@echo "make torture     fuzz every loader, kill commands at random moments, repeat runs; $(OUT)/torture/table.md"
+	@echo "make torture     fuzz every loader, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
@@ -90,6 +90,7 @@ clean:
 
 # Where the coverage-guided fuzzer cannot be had, a plain one does the work.
 .venv/torture: .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
 	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt atheris
 	@touch $@
 

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import sys
 import robustirl
-print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "torch") if m in sys.modules))
+print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "ray", "torch") if m in sys.modules))
 """
 
 

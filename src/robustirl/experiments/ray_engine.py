@@ -156,6 +156,11 @@ def _outcome(ray: Any, reference: Any) -> tuple[list[Finding], float, str]:
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, RobustIRLError):
             raise error.cause from None
+        if "failed to import on the worker" in str(error.cause):
+            raise InvalidInputError(
+                "a worker of the Ray cluster cannot import robustirl; install it on every node, in the version that"
+                " is here."
+            ) from None
         raise
     except ray.exceptions.RayError as error:
         raise RobustIRLError(f"a batch was lost on the Ray cluster ({in_brief(error)}); {_GOES_ON}.") from None
