@@ -6,7 +6,8 @@ import sys
 PROGRAM = """
 import sys
 import robustirl
-print(sorted(m for m in ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "ray", "torch") if m in sys.modules))
+heavy = ("matplotlib", "rich", "tyro", "scipy.optimize", "gymnasium", "ray", "torch")
+print(sorted(name for name in heavy if name in sys.modules))
 """
 
 

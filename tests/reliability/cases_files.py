@@ -376,7 +376,7 @@ MODELS = [
     Case(
         "a model of a later schema",
         lambda: load_fit(later_model("late.npz")),
-        "late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
+        "late.npz was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
     ),
     Case(
         "a model of arrays that do not go together",

@@ -36,7 +36,7 @@ def signed(note: Note) -> Note:
 
     Example:
         >>> signed({"schema": 2, "configuration": {}, "specs": []})["checksum"][:8]
-        'd4a5c7d1'
+        'e77c4258'
     """
     rest = {name: value for name, value in note.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True)
