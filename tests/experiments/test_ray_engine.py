@@ -93,14 +93,15 @@ def cluster():
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+        orders, answers = process.stdin, process.stdout
+        assert orders is not None
+        assert answers is not None
 
         def kill_node():
-            print("kill", file=process.stdin, flush=True)
-            assert process.stdout.readline() == "killed\n"
+            print("kill", file=orders, flush=True)
+            assert answers.readline() == "killed\n"
 
-        address = process.stdout.readline().strip()
+        address = answers.readline().strip()
         assert address, "the cluster did not start"
         yield address, kill_node
 
