@@ -14,6 +14,7 @@ from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
 from robustirl.cli.demos import Demos, run_demos
+from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.reproduce import Reproduce, run_reproduce
@@ -38,6 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         | Annotated[Compare, tyro.conf.subcommand("compare")]
         | Annotated[Layouts, tyro.conf.subcommand("layouts")]
         | Annotated[Continuous, tyro.conf.subcommand("continuous")]
+        | Annotated[Explore, tyro.conf.subcommand("explore")]
         | Annotated[Theory, tyro.conf.subcommand("theory")]
         | Annotated[Fit, tyro.conf.subcommand("fit")]
         | Annotated[Demos, tyro.conf.subcommand("demos")]
@@ -56,6 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return run_layouts(command)
             case Continuous():
                 return run_continuous(command)
+            case Explore():
+                return run_explore(command)
             case Theory():
                 return run_theory(command)
             case Fit():

@@ -23,6 +23,7 @@ from typing import Any
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.experiments.batch_files import DamagedFileError, encode, read_batch, read_findings
 from robustirl.experiments.configuration import configuration, difference
+from robustirl.experiments.kinds import kind_of
 from robustirl.experiments.specs import Finding, Identified
 from robustirl.experiments.store_note import as_text, note_of, read_note, require_same
 from robustirl.files import in_brief
@@ -169,6 +170,11 @@ class Store:
         if spec not in self._known:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
         return next(item for item in read_findings(self._known[spec]) if item.record.spec == spec)
+
+    def findings(self, *kinds: str) -> Iterator[Finding]:
+        """The finished runs of some kinds with their arrays, in no special order; every file is read once."""
+        for path in dict.fromkeys(self._known.values()):
+            yield from (item for item in read_findings(path) if kind_of(item.record.spec).name in kinds)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

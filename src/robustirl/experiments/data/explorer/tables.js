@@ -1,0 +1,99 @@
+// Numbers in words and tables: a run's outcome, its guarantees, one state, all states.
+
+const entry = (name, value, key = null) => [make("dt", {}, name), make("dd", { "data-key": key }, value)];
+const signed = (value) => (value > 0 ? "+" : "") + shown(value);
+const LONGEST_TABLE = 120;
+
+const returnOf = (row) => (row.world === undefined ? row.mean_return : row.total_return);
+
+function outcome(row, standard) {
+  const finite = row.world !== undefined, own = returnOf(row);
+  const parts = [make("div", { class: "big", "data-key": "return" }, shown(own)), make("div", { class: "soft" }, finite ? "player's return in the learner's world" : "player's mean return in the learner's world")];
+  if (row.alpha === 1) parts.push(make("p", { class: "gain" }, "This is the standard learner: no opponent."));
+  else if (standard) {
+    const gain = own - returnOf(standard);
+    parts.push(make("p", { class: `gain ${gain > 0 ? "better" : gain < 0 ? "worse" : ""}`, "data-key": "gain" }, `${signed(gain)} against standard`));
+  } else parts.push(make("p", { class: "gain soft" }, "The store has no standard run (α = 1) beside it."));
+  const list = make("dl");
+  if (standard) list.append(...entry("standard, α = 1", shown(returnOf(standard)), "standard"));
+  if (finite) {
+    list.append(
+      ...entry("optimal in this world", shown(row.optimal_return), "optimal_return"),
+      ...entry("expert in its own world", shown(row.expert_return), "expert_return"),
+      ...entry("occupancy gap ‖ρ_mix − ρ_E‖₁", shown(row.occupancy_gap), "occupancy_gap"),
+      ...entry("… halfway through learning", shown(row.halfway_gap), "halfway_gap"),
+      ...entry("largest learnt reward |R_θ|", shown(row.largest_reward), "largest_reward"),
+    );
+    if (row.sampled_mean !== null) list.append(...entry("return, sampled", `${shown(row.sampled_mean)} ± ${shown(row.sampled_deviation)}`, "sampled_mean"));
+  } else {
+    list.append(
+      ...entry("median over episodes", shown(row.median_return), "median_return"),
+      ...entry("episodes that reach the goal", percent(row.goal_share), "goal_share"),
+      ...entry("expert of the learner's world", shown(row.optimal_return), "optimal_return"),
+      ...entry("expert in its own world", shown(row.expert_return), "expert_return"),
+      ...entry("feature gap ‖φ_mix − φ_E‖₁", shown(row.feature_gap), "feature_gap"),
+      ...entry("… at the start", shown(row.first_gap), "first_gap"),
+      ...entry("effective trajectories, least", shown(row.effective), "effective"),
+    );
+  }
+  const [count, unit] = finite ? [row.steps, "steps"] : [row.rounds, "rounds"];
+  const words = { converged: "converged", budget: "used its budget", failed: "failed" };
+  parts.push(list, make("p", { class: "note" }, make("span", { class: `verdict ${row.verdict}`, "data-key": "verdict" }, words[row.verdict] ?? row.verdict), ` after ${count} ${unit}`));
+  fill("outcome", ...parts);
+}
+
+function guarantee(row, world) {
+  const gap = row.optimal_discounted_return === null ? null : Math.abs(row.optimal_discounted_return - row.discounted_return);
+  const list = make("dl", {}, ...entry("discounted return", shown(row.discounted_return), "discounted_return"));
+  if (row.worst !== null) {
+    list.append(
+      ...entry("certified at least", shown(row.worst), "worst"),
+      ...entry("certified at most", shown(row.best), "best"),
+    );
+  }
+  list.append(...entry("gap to the optimal", shown(gap), "gap"), ...entry(`bound on it${row.bound_of ? ` (${row.bound_of})` : ""}`, shown(row.bound), "bound"));
+  const notes = [];
+  if (row.worst !== null) notes.push(`Certificate: the exact range over all kernels within d_dyn = ${shown(row.distance)} of the learner's, the distance of the expert's.`);
+  else notes.push("No certificate: the kernel leaks probability, actions are paid for, or none was asked for.");
+  if (row.bound !== null && row.bound >= world.largest_gap) notes.push(`The bound says nothing here: no gap can exceed 2|R|/(1 − γ) = ${shown(world.largest_gap)}.`);
+  fill("guarantee", list, ...notes.map((note) => make("p", { class: "note" }, note)));
+}
+
+const nameOf = (world, state) => {
+  if (!world.shape || state >= world.shape[0] * world.shape[1]) return `State ${state}`;
+  return `State ${state}: row ${Math.floor(state / world.shape[1])}, column ${state % world.shape[1]}`;
+};
+
+const bar = (share, kind = "") => make("span", { class: `bar ${kind}`, style: `width: ${Math.max(0, Math.min(100, 100 * share)).toFixed(1)}%`, "aria-hidden": "true" });
+const barred = (text, share, kind, keyed = null) => make("dd", { class: "cell" }, make("span", { "data-key": keyed }, text), make("span", {}, bar(share, kind)));
+
+// One state in full.
+function stateFacts(world, view, state) {
+  const occupancies = [["expert ρ_E", "expert_occupancy", "expert"], ["player", "player_occupancy", "player"], ["mixture ρ_mix", "occupancy", ""]];
+  const most = Math.max(...occupancies.map(([, name]) => view[name][state]), 1e-30);
+  const policy = (name) => make("dl", { class: "bars" }, ...world.actions.flatMap((action, i) => {
+    const chance = view[name][state * world.actions.length + i];
+    return [make("dt", {}, action), barred(probability(chance), chance, name, `${name}-${i}`)];
+  }));
+  fill("details-title", nameOf(world, state));
+  fill("chosen", make("div", { class: "facts" },
+    make("div", {}, make("h3", {}, "reward"), make("dl", {}, ...entry(world.paid === "actions" ? "true, best paid action" : "true", exactly(view.true[state]), "true"), ...entry("learnt", exactly(view.reward[state]), "learnt"))),
+    make("div", {}, make("h3", {}, "player's policy"), policy("player")),
+    make("div", {}, make("h3", {}, "opponent's policy"), policy("opponent")),
+    make("div", {}, make("h3", {}, "occupancy"), make("dl", { class: "bars" }, ...occupancies.flatMap(([label, name, kind]) => [make("dt", {}, label), barred(exactly(view[name][state]), view[name][state] / most, kind, name)]))),
+  ));
+}
+
+// All states, or those in which player and expert differ most where there are too many.
+function stateTable(world, view, chosen) {
+  const apart = (state) => Math.abs(view.player_occupancy[state] - view.expert_occupancy[state]);
+  let states = Array.from({ length: world.states }, (_, state) => state);
+  if (world.states > LONGEST_TABLE) states = states.sort((a, b) => apart(b) - apart(a)).slice(0, LONGEST_TABLE);
+  const policy = (name, state) => world.actions.map((_, i) => probability(view[name][state * world.actions.length + i]).replace(/^0(?=\.)/, "")).join("  ");
+  const head = ["state", "true reward", "learnt", `player (${world.actions.join(", ")})`, "opponent", "ρ expert", "ρ player", "ρ mixture"];
+  const body = states.map((state) => make("tr", { class: state === chosen ? "chosen" : null, "data-state": state }, ...[
+    `${state}`, exactly(view.true[state]), exactly(view.reward[state]), policy("player", state), policy("opponent", state), ...["expert_occupancy", "player_occupancy", "occupancy"].map((name) => exactly(view[name][state])),
+  ].map((text) => make("td", {}, text))));
+  fill("all-title", world.states > LONGEST_TABLE ? `The ${LONGEST_TABLE} states where player and expert differ most, in numbers` : "All states in numbers");
+  fill("table", make("table", {}, make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...body)));
+}

@@ -1,0 +1,116 @@
+"""`explorer.html`: one self-contained page to look around in a store, made from its runs alone.
+
+The page holds all numbers of the store's finished runs, and its arrays to the digits shown; it loads nothing, and a
+content policy in it forbids that it could. Its style and its scripts are files beside the template, put into it here.
+"""
+
+import importlib.resources
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import markupsafe
+
+from robustirl.errors import InvalidInputError
+from robustirl.experiments.explorer_arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
+from robustirl.experiments.explorer_continuous import WORLD, continuous_row
+from robustirl.experiments.explorer_finite import Finite
+from robustirl.experiments.kinds import CONTINUOUS, EXPERT, FINITE, kind_of
+from robustirl.experiments.report import render
+from robustirl.experiments.store import Store, write_atomically
+
+NAME = "explorer.html"
+SCRIPTS = ("data.js", "colours.js", "maps.js", "surface.js", "charts.js", "tables.js", "page.js")
+Progress = Callable[[int, int], object]
+
+
+def write_explorer(
+    folder: Path, path: Path | None = None, *, certificates: bool = True, progress: Progress = lambda *_: None
+) -> Path:
+    """Write the explorer of a store, whole or not at all, and say where.
+
+    Args:
+        folder: The store, finished or not: what is there is shown.
+        path: The file; `explorer.html` in the store when left out.
+        certificates: Work out a certificate for every finite run, some 15 ms each.
+        progress: Called with the number of runs done and of all runs.
+
+    Example:
+        >>> import tempfile
+        >>> write_explorer(Path(tempfile.gettempdir()) / "nothing-here")
+        Traceback (most recent call last):
+            ...
+        robustirl.errors.InvalidInputError: there is no store in ...
+    """
+    store = Store.read(Path(folder))
+    path = store.folder / NAME if path is None else Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidInputError(f"{path} cannot be written, but --out must name a file in a folder that exists.")
+    data, arrays = payload(store, certificates=certificates, progress=progress)
+    try:
+        write_atomically(path, page(data, arrays))
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
+        ) from None
+    return path
+
+
+def payload(
+    store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
+) -> tuple[dict[str, Any], str]:
+    """What the page knows: a JSON object, and the arrays it points into as compressed text."""
+    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name != EXPERT.name]
+    if not runs:
+        raise InvalidInputError(f"{store.folder} holds no finished run yet; finish the command that made it first.")
+    pool = Pool()
+    finite = Finite(pool, certificates=certificates)
+    experts, rows = {}, {}
+    for finding in store.findings(EXPERT.name):
+        experts[finding.record.spec] = finding
+    for finding in store.findings(FINITE.name, CONTINUOUS.name):
+        progress(len(rows), len(runs))
+        spec = finding.record.spec
+        known = kind_of(spec).name == FINITE.name
+        rows[spec] = finite.row(finding) if known else continuous_row(finding, experts, pool)
+    progress(len(runs), len(runs))
+    ordered = [{name: _plain(value) for name, value in rows[spec].items()} for spec in runs]
+    data = {
+        "store": store.folder.resolve().name,
+        "configuration": store.configuration,
+        "asked": sum(kind_of(spec).name != EXPERT.name for spec in store.specs),
+        "worlds": finite.worlds,
+        "continuous": WORLD,
+        "rows": ordered,
+        "arrays": {
+            **pool.sizes, "digits": DIGITS, "thousandths": THOUSANDTHS, "places": TEN_THOUSANDTHS, "none": NONE,
+        },
+    }  # fmt: skip
+    return data, pool.packed()
+
+
+def page(data: dict[str, Any], arrays: str) -> str:
+    """The page that shows a payload."""
+    folder = importlib.resources.files("robustirl.experiments") / "data" / "explorer"
+    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return render(
+        "explorer/explorer.html.jinja",
+        store=data["store"],
+        look=markupsafe.Markup((folder / "explorer.css").read_text(encoding="utf-8")),
+        script=markupsafe.Markup(script),
+        data=markupsafe.Markup(_embedded(data)),
+        arrays=arrays,
+    )
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that no browser can mistake for the end of a script."""
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _plain(value: Any) -> Any:
+    """A number that is none becomes nothing, which JSON can hold."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
