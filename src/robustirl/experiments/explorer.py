@@ -38,11 +38,10 @@ def write_explorer(
         progress: Called with the number of runs done and of all runs.
 
     Example:
-        >>> import tempfile
-        >>> write_explorer(Path(tempfile.gettempdir()) / "nothing-here")
+        >>> write_explorer(Path("nowhere"))
         Traceback (most recent call last):
             ...
-        robustirl.errors.InvalidInputError: there is no store in ...
+        robustirl.errors.InvalidInputError: there is no store in nowhere; give the folder of a finished command.
     """
     store = Store.read(Path(folder))
     path = store.folder / NAME if path is None else Path(path)
@@ -112,5 +111,10 @@ def _embedded(data: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A number that is none becomes nothing, which JSON can hold."""
+    """A number that is none becomes nothing, which JSON can hold.
+
+    Example:
+        >>> [_plain(value) for value in (1.5, float("inf"), "budget")]
+        [1.5, None, 'budget']
+    """
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,7 +13,10 @@ DIGITS = 4  # Significant digits of rewards and occupancies.
 THOUSANDTHS = 1000  # What probabilities are counted in.
 TEN_THOUSANDTHS = 10_000  # What places on a path are counted in, from the corner (-1, -1).
 NONE = 65535  # Stands for a whole number that is none.
-SMALLEST = 1e-30  # What is below is shown as zero: single precision would lose its digits.
+SMALLEST, LARGEST = (
+    1e-30,
+    1e38,
+)  # What is below is shown as zero and what is above as none: single precision ends there.
 
 
 class Pool:
@@ -35,7 +38,7 @@ class Pool:
     def numbers(self, values: object) -> int:
         """Keep numbers to `DIGITS` significant digits, as `format(x, ".4g")` rounds them; say where they begin."""
         array = np.asarray(values, dtype=float).ravel()
-        shown = np.where(np.abs(array) < SMALLEST, 0.0, array)
+        shown = np.where(np.abs(array) < SMALLEST, 0.0, np.where(np.abs(array) > LARGEST, np.nan, array))
         rounded = np.char.mod(f"%.{DIGITS}g", shown).astype(np.float32) if shown.size else shown
         return self._keep("numbers", rounded.astype("<f4") + np.float32(0))  # There is but one zero.
 

@@ -85,7 +85,7 @@ def read_note(path: Path) -> Note:
             if note != signed(note):
                 raise ValueError("its checksum does not match")
             note["specs"] = specs
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InvalidInputError(f"there is no store in {path.parent}; give the folder of a finished command.") from None
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from None

@@ -42,7 +42,7 @@ function pathsAt(paths) {
 
 // Four significant digits, more for whole numbers of a run. Arrays hold four digits and no more.
 function shown(value, { whole = true } = {}) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "\u2013";
+  if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";
   const size = Math.abs(value);
   let text;
   if (value === 0) text = "0";

@@ -70,6 +70,7 @@ function marks(context, world, side, columns, cells) {
     context.fillStyle = "#fff";
     context.fill();
     context.strokeStyle = "#111";
+    context.lineWidth = 1;
     context.stroke();
     context.fillStyle = "#111";
     context.fillText("G", x, y + side * 0.03);

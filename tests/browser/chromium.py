@@ -1,0 +1,63 @@
+"""A headless Chromium to open pages in, as a user would: without a network, with a fresh profile."""
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)  # fmt: skip
+PATIENCE = 30.0  # Seconds; a busy machine is slow.
+
+
+def missing() -> str:
+    """What is missing to run a browser, in words; nothing if nothing is."""
+    try:
+        import selenium  # noqa: F401
+    except ImportError:
+        return "selenium is not installed"
+    absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    return f"{' and '.join(absent)} not installed" if absent else ""
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Any]:
+    """A browser that keeps its console, and leaves nothing behind."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium") or ""
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        try:
+            yield driver
+        finally:
+            driver.quit()
+
+
+def look(driver: Any, width: int, height: int, *, dark: bool = False, phone: bool = False, scale: float = 1.0) -> None:
+    """Make the window so large, in light or dark, on a phone or not."""
+    size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+
+def wait_for_run(driver: Any, identity: str | None = None) -> str:
+    """Wait until the page shows that run, or any; say which."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        shown = driver.execute_script("return document.documentElement.dataset.run || ''")
+        if shown and identity in (None, shown):
+            return shown
+        assert time.monotonic() < end, f"the page shows {shown or 'nothing'}, not {identity or 'anything'}"
+        time.sleep(0.02)
