@@ -75,6 +75,7 @@ def test_the_certificate_is_that_of_the_theory_and_missing_where_there_is_none(t
     data, _ = payload(store)
     without, row = data["rows"]
     assert [without[name] for name in ("distance", "worst", "best")] == [None, None, None]
+    assert without["uncertified"] == "the kernel leaks probability"
     environment = sound.make_environment()
     learner, expert = (environment.mdp(noise, "uniform-state") for noise in (0.1, 0.2))
     distance = float(dynamics_distance(learner, expert))

@@ -62,12 +62,18 @@ class Finite:
             "occupancy": pool.numbers(arrays["occupancy"]),
         }
 
-    def _certificate(self, spec: RunSpec, arrays: Mapping[str, np.ndarray]) -> dict[str, float | None]:
-        """The range of the player's return; nothing where probability leaks or actions are paid for."""
+    def _certificate(self, spec: RunSpec, arrays: Mapping[str, np.ndarray]) -> dict[str, float | str | None]:
+        """The range of the player's return, or why there is none."""
         place, laboratory = self._laboratory(spec)
         world = laboratory.world(spec.learner_noise)
-        if not self._certificates or world.kernel.leaky or laboratory.reward.ndim > 1:
-            return {"distance": None, "worst": None, "best": None}
+        reasons = {
+            "the kernel leaks probability": world.kernel.leaky,
+            "actions are paid for, not states": laboratory.reward.ndim > 1,
+            "none was asked for": not self._certificates,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                return {"distance": None, "worst": None, "best": None, "uncertified": reason}
         key = place, spec.learner_noise, spec.expert_noise
         if key not in self._distances:
             self._distances[key] = float(dynamics_distance(world, laboratory.world(spec.expert_noise)))

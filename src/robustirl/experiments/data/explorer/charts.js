@@ -43,7 +43,7 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
     taken = X(x);
     svg.append(make("text", { x: X(x), y: floor + 14, "text-anchor": "middle" }, plain(x)));
   }
-  svg.append(make("text", { x: left + inner / 2, y: height - 4, "text-anchor": "middle" }, across), make("text", { x: 2, y: 6 }, up));
+  svg.append(make("text", { x: left + inner / 2, y: height - 4, "text-anchor": "middle" }, ...lowered(across)), make("text", { x: 2, y: 6 }, up));
   for (const x of uprights) svg.append(make("line", { x1: X(x), x2: X(x), y1: top, y2: floor, stroke: "var(--soft)", "stroke-dasharray": "1 4", "stroke-width": 1.6, "stroke-linecap": "round" }));
   for (const { y, colour } of levels) svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${colour})`, "stroke-dasharray": "6 4", "stroke-width": 1.5 }));
   const order = { ghost: 0, other: 1, standard: 2, current: 3 };
@@ -79,6 +79,9 @@ const picker = (cx, cy, row, pick) => {
   return circle;
 };
 
+// The same as `rich`, for a chart.
+const lowered = (text) => text.split(/_([A-Za-z]+)/).map((part, i) => (i % 2 ? make("tspan", { dy: 3, "font-size": 8.5 }, part) : part));
+
 // Names at the right end of their lines, pushed apart where they would overlap.
 function labels(svg, names, x, top, floor) {
   names.sort((a, b) => a.y - b.y);
@@ -99,5 +102,5 @@ function key(id, entries) {
     interval: () => [make("path", { d: "M11 1V11M7 1H15M7 11H15", stroke: "var(--accent)", "stroke-width": 2, fill: "none" }), make("circle", { cx: 11, cy: 6, r: 2.6, fill: "var(--accent)" })],
     below: () => [make("polygon", { points: "7,3 15,3 11,10", fill: "var(--soft)" })],
   };
-  fill(id, ...entries.map(([sign, text]) => make("span", {}, make("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...signs[sign]()), text)));
+  fill(id, ...entries.map(([sign, text]) => make("span", {}, make("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...signs[sign]()), make("span", {}, ...rich(text)))));
 }

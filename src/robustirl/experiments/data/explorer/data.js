@@ -60,12 +60,15 @@ const ascending = (values) => distinct(values).sort((a, b) => (typeof a === "num
 
 // An element with attributes and children; text is text, never markup.
 function make(tag, attributes = {}, ...children) {
-  const vector = ["svg", "path", "line", "circle", "text", "g", "rect", "polygon"].includes(tag);
+  const vector = ["svg", "path", "line", "circle", "text", "g", "rect", "polygon", "tspan"].includes(tag);
   const element = vector ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
+// Text with what follows an underscore set lower, as in ε_L.
+const rich = (text) => text.split(/_([A-Za-zθ]+)/).map((part, i) => (i % 2 ? make("sub", {}, part) : part));
+
 // The width of an element, measured once: to measure between changes would lay out the page anew each time.
 const WIDTHS = new Map();
 function widthOf(element) {

@@ -50,7 +50,7 @@ function buildChoices() {
   for (const link of CHAIN.slice(0, -1)) {
     const select = make("select", { id: link, name: link });
     select.addEventListener("change", () => { wanted[link] = select.value; render(); });
-    fill("choices", ...document.getElementById("choices").children, make("label", { class: link === "setting" ? "wide" : "" }, NAMES[link], select));
+    fill("choices", ...document.getElementById("choices").children, make("label", { class: link === "setting" ? "wide" : "" }, make("span", {}, ...rich(NAMES[link])), select));
   }
 }
 
@@ -91,12 +91,13 @@ function renderCharts(row, line) {
   const pick = (other) => { Object.assign(wanted, Object.fromEntries(CHAIN.map((link) => [link, other[link]]))); render(); };
   const noiseGhosts = ghosts("expert"), alphaGhosts = ghosts("alpha"), mark = row.world === undefined ? "expert of the learner's world" : "optimal";
   const extra = (present) => [["optimal", mark], ...(present.length ? [["ghost", "other layouts or seeds"]] : [])].slice(optimal.length ? 0 : 1);
+  const matched = panel.some((other) => other.expert === row.learner);
   chart("by-noise", {
     label: `Return over the expert's noise, a line for each α; at α = ${plain(row.alpha)} and noise ${plain(row.expert)} it is ${shown(returnOf(row))}.`,
     across: "expert's noise ε_E", up: "return", xs: ascending(panel.map((other) => other.expert)), lines: [...noiseGhosts, ...lines], levels: optimal,
-    uprights: panel.some((other) => other.expert === row.learner) ? [row.learner] : [], at: { x: row.expert, y: returnOf(row) }, pick,
+    uprights: matched ? [row.learner] : [], at: { x: row.expert, y: returnOf(row) }, pick,
   });
-  key("by-noise-key", [["current", `α = ${plain(row.alpha)}, chosen`], ...(row.alpha !== 1 && alphas.includes(1) ? [["standard", "α = 1, standard"]] : []), ...(alphas.length > 2 ? [["other", "other α"]] : []), ...extra(noiseGhosts), ["learner", "learner's own noise"]]);
+  key("by-noise-key", [["current", `α = ${plain(row.alpha)}, chosen`], ...(row.alpha !== 1 && alphas.includes(1) ? [["standard", "α = 1, standard"]] : []), ...(alphas.length > 2 ? [["other", "other α"]] : []), ...extra(noiseGhosts), ...(matched ? [["learner", "learner's own noise"]] : [])]);
   chart("by-alpha", {
     label: `Return over α at these noises; at α = ${plain(row.alpha)} it is ${shown(returnOf(row))}.`,
     across: "player's control α", up: "return", xs: ascending(line.map((other) => other.alpha)), lines: [...alphaGhosts, { look: "current", points: along(line, "alpha") }], levels: optimal, at: { x: row.alpha, y: returnOf(row) }, pick,
@@ -129,7 +130,7 @@ function panel(id, title, aside, draw, colours, help) {
   }
   const [name, note] = figure.querySelectorAll("figcaption span"), canvas = figure.querySelector("canvas"), scale = figure.querySelector(".scale");
   name.textContent = title;
-  note.textContent = aside;
+  note.replaceChildren(...rich(aside));
   canvas.setAttribute("aria-label", `${title}. ${help}`);
   const shades = draw(canvas) ?? colours;
   if (shades.key) scale.replaceChildren(...shades.key.map(([text, colour]) => make("span", {}, make("i", { style: `background: ${colour}` }), text)));
@@ -182,7 +183,7 @@ function renderFinite(row, line) {
   stateFacts(world, view, chosenState);
   const all = document.getElementById("all");
   if (!mapped) all.open = true;
-  if (all.open) stateTable(world, view, chosenState);
+  if (all.open) stateTable(world, view, chosenState, (state) => { chosenState = state; render(); });
 }
 
 function renderContinuous(row, line) {

@@ -1,6 +1,6 @@
 // Numbers in words and tables: a run's outcome, its guarantees, one state, all states.
 
-const entry = (name, value, key = null) => [make("dt", {}, name), make("dd", { "data-key": key }, value)];
+const entry = (name, value, key = null) => [make("dt", {}, ...rich(name)), make("dd", { "data-key": key }, value)];
 const signed = (value) => (value > 0 ? "+" : "") + shown(value);
 const LONGEST_TABLE = 120;
 
@@ -54,9 +54,9 @@ function guarantee(row, world) {
   list.append(...entry("gap to the optimal", shown(gap), "gap"), ...entry(`bound on it${row.bound_of ? ` (${row.bound_of})` : ""}`, shown(row.bound), "bound"));
   const notes = [];
   if (row.worst !== null) notes.push(`Certificate: the exact range over all kernels within d_dyn = ${shown(row.distance)} of the learner's, the distance of the expert's.`);
-  else notes.push("No certificate: the kernel leaks probability, actions are paid for, or none was asked for.");
+  else notes.push(`No certificate: ${row.uncertified}.`);
   if (row.bound !== null && row.bound >= world.largest_gap) notes.push(`The bound says nothing here: no gap can exceed 2|R|/(1 − γ) = ${shown(world.largest_gap)}.`);
-  fill("guarantee", list, ...notes.map((note) => make("p", { class: "note" }, note)));
+  fill("guarantee", list, ...notes.map((note) => make("p", { class: "note" }, ...rich(note))));
 }
 
 const nameOf = (world, state) => {
@@ -80,20 +80,21 @@ function stateFacts(world, view, state) {
     make("div", {}, make("h3", {}, "reward"), make("dl", {}, ...entry(world.paid === "actions" ? "true, best paid action" : "true", exactly(view.true[state]), "true"), ...entry("learnt", exactly(view.reward[state]), "learnt"))),
     make("div", {}, make("h3", {}, "player's policy"), policy("player")),
     make("div", {}, make("h3", {}, "opponent's policy"), policy("opponent")),
-    make("div", {}, make("h3", {}, "occupancy"), make("dl", { class: "bars" }, ...occupancies.flatMap(([label, name, kind]) => [make("dt", {}, label), barred(exactly(view[name][state]), view[name][state] / most, kind, name)]))),
+    make("div", {}, make("h3", {}, "occupancy"), make("dl", { class: "bars" }, ...occupancies.flatMap(([label, name, kind]) => [make("dt", {}, ...rich(label)), barred(exactly(view[name][state]), view[name][state] / most, kind, name)]))),
   ));
 }
 
 // All states, or those in which player and expert differ most where there are too many.
-function stateTable(world, view, chosen) {
+function stateTable(world, view, chosen, pick) {
   const apart = (state) => Math.abs(view.player_occupancy[state] - view.expert_occupancy[state]);
   let states = Array.from({ length: world.states }, (_, state) => state);
   if (world.states > LONGEST_TABLE) states = states.sort((a, b) => apart(b) - apart(a)).slice(0, LONGEST_TABLE);
   const policy = (name, state) => world.actions.map((_, i) => probability(view[name][state * world.actions.length + i]).replace(/^0(?=\.)/, "")).join("  ");
   const head = ["state", "true reward", "learnt", `player (${world.actions.join(", ")})`, "opponent", "ρ expert", "ρ player", "ρ mixture"];
-  const body = states.map((state) => make("tr", { class: state === chosen ? "chosen" : null, "data-state": state }, ...[
+  const body = states.map((state) => make("tr", { class: state === chosen ? "chosen" : null }, ...[
     `${state}`, exactly(view.true[state]), exactly(view.reward[state]), policy("player", state), policy("opponent", state), ...["expert_occupancy", "player_occupancy", "occupancy"].map((name) => exactly(view[name][state])),
   ].map((text) => make("td", {}, text))));
+  body.forEach((line, i) => line.addEventListener("click", () => pick(states[i])));
   fill("all-title", world.states > LONGEST_TABLE ? `The ${LONGEST_TABLE} states where player and expert differ most, in numbers` : "All states in numbers");
   fill("table", make("table", {}, make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...body)));
 }
