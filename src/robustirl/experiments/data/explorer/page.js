@@ -197,6 +197,7 @@ function renderContinuous(row, line) {
   panel("surface-true", "True reward, expert's paths", `its own world, ε_E = ${plain(row.expert)}`, contours(world.weights, row.expert_paths), null, "Contours of the reward, with sample paths.");
   if (standard) panel("surface-standard", "Learnt, standard (α = 1)", note(standard), contours(standard.weights, standard.paths), null, "Contours of the reward, with sample paths.");
   panel("surface-chosen", `Learnt, α = ${plain(row.alpha)}`, note(row), contours(row.weights, row.paths), null, "Contours of the reward, with sample paths.");
+  document.getElementById("maps").setAttribute("aria-label", "Rewards with sample paths");
   fill("pictures-note", "White lines are sample paths from the start to the goal. Colours step by quantiles, since the pit in the middle is deep and small; a learnt reward counts up to a factor and a constant.");
   document.getElementById("details").hidden = true;
 }

@@ -53,9 +53,9 @@ function guarantee(row, world) {
   }
   list.append(...entry("gap to the optimal", shown(gap), "gap"), ...entry(`bound on it${row.bound_of ? ` (${row.bound_of})` : ""}`, shown(row.bound), "bound"));
   const notes = [];
-  if (row.worst !== null) notes.push(`Certificate: the exact range over all kernels within d_dyn = ${shown(row.distance)} of the learner's, the distance of the expert's.`);
+  if (row.worst !== null) notes.push(`Certified: the exact range over all kernels within d_dyn = ${shown(row.distance)} of the learner's, as far as the expert's.`);
   else notes.push(`No certificate: ${row.uncertified}.`);
-  if (row.bound !== null && row.bound >= world.largest_gap) notes.push(`The bound says nothing here: no gap can exceed 2|R|/(1 − γ) = ${shown(world.largest_gap)}.`);
+  if (row.bound !== null && row.bound >= world.largest_gap) notes.push(`The bound says nothing: no gap exceeds 2|R|/(1 − γ) = ${shown(world.largest_gap)}.`);
   fill("guarantee", list, ...notes.map((note) => make("p", { class: "note" }, ...rich(note))));
 }
 
