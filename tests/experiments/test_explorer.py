@@ -1,6 +1,7 @@
 """The explorer's payload: every number of the store, to the digits shown, and nothing else."""
 
 import base64
+import dataclasses
 import gzip
 import json
 import re
@@ -137,6 +138,16 @@ def test_worlds_whose_actions_are_paid_for_show_the_best_paid_one():
     reward = np.asarray(envs.make("taxi").reward)
     assert (world["paid"], world["shape"]) == ("actions", None)
     assert numbers[world["true"] : world["true"] + world["states"]].tolist() == reward.max(-1).tolist()
+
+
+def test_an_estimated_alpha_is_the_one_that_was_used(tmp_path):
+    spec = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, demonstrations=5, draw=2, auto="states")
+    store = finite_store(tmp_path / "store", (spec,))
+    found = store.finding(spec)
+    store.append([dataclasses.replace(found, record=dataclasses.replace(found.record, alpha_used=0.87))])
+    data, _ = payload(Store.read(store.folder), certificates=False)
+    (row,) = data["rows"]
+    assert (row["alpha"], row["estimated"], row["seed"], row["bound_of"]) == (0.87, True, "0, draw 2", "Theorem 3")
 
 
 def test_settings_tell_all_runs_of_a_place_apart():

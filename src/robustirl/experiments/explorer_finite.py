@@ -49,6 +49,7 @@ class Finite:
             "learner": spec.learner_noise,
             "expert": spec.expert_noise,
             "alpha": record.alpha_used,
+            "estimated": bool(spec.auto),
             "world": self._world(spec),
             "run": spec.identity,
             **{name: getattr(record, name) for name in SHOWN},

@@ -24,6 +24,7 @@ function domain(values) {
   return [low - room, high + room];
 }
 
+// Draws a chart; says whether some runs lie below its scale, where a triangle stands for them.
 function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = [], intervals = [], at = null, height = HEIGHT, pick }) {
   const box = document.getElementById(id), width = Math.max(widthOf(box), 240);
   const left = 46, right = 44, top = 10, bottom = 34, inner = width - left - right, floor = height - bottom;
@@ -71,6 +72,7 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   }
   if (at) svg.append(make("circle", { class: "now", cx: X(at.x), cy: Y(at.y), r: 7, fill: "var(--accent)", stroke: "var(--card)", "stroke-width": 2.5 }));
   box.replaceChildren(svg);
+  return lines.some((line) => line.points.some((point) => point.y !== null && point.y < low)); // Whether some are below it.
 }
 
 const picker = (cx, cy, row, pick) => {

@@ -82,9 +82,10 @@ function renderCharts(row, line) {
   const alphas = ascending(panel.map((other) => other.alpha)), few = alphas.length <= 12;
   const point = (link) => (other) => ({ x: other[link], y: returnOf(other), row: other });
   const along = (rows, link) => rows.map(point(link)).sort((a, b) => a.x - b.x);
-  const lines = alphas.filter((alpha) => few || alpha === 1 || alpha === row.alpha).map((alpha) => ({ look: look(alpha), name: plain(alpha), points: along(panel.filter((other) => other.alpha === alpha), "expert") }));
+  // Where α was estimated it differs from run to run, and all runs are one line.
+  const lines = row.estimated ? [{ look: "current", name: "", points: along(panel, "expert") }] : alphas.filter((alpha) => few || alpha === 1 || alpha === row.alpha).map((alpha) => ({ look: look(alpha), name: plain(alpha), points: along(panel.filter((other) => other.alpha === alpha), "expert") }));
   const ghosts = (link) => {
-    const others = DATA.rows.filter((other) => other.seed !== row.seed && same(row, other, "seed", link));
+    const others = DATA.rows.filter((other) => other.seed !== row.seed && same(row, other, "seed", link, row.estimated ? "alpha" : link));
     return distinct(others.map((other) => other.seed)).slice(0, 60).map((seed) => ({ look: "ghost", points: along(others.filter((other) => other.seed === seed), link) }));
   };
   const optimal = row.optimal_return === null ? [] : [{ y: row.optimal_return, colour: "expert" }];
@@ -92,17 +93,18 @@ function renderCharts(row, line) {
   const noiseGhosts = ghosts("expert"), alphaGhosts = ghosts("alpha"), mark = row.world === undefined ? "expert of the learner's world" : "optimal";
   const extra = (present) => [["optimal", mark], ...(present.length ? [["ghost", "other layouts or seeds"]] : [])].slice(optimal.length ? 0 : 1);
   const matched = panel.some((other) => other.expert === row.learner);
-  chart("by-noise", {
+  const under = (below) => (below ? [["below", "below the scale"]] : []);
+  const belowNoise = chart("by-noise", {
     label: `Return over the expert's noise, a line for each α; at α = ${plain(row.alpha)} and noise ${plain(row.expert)} it is ${shown(returnOf(row))}.`,
     across: "expert's noise ε_E", up: "return", xs: ascending(panel.map((other) => other.expert)), lines: [...noiseGhosts, ...lines], levels: optimal,
     uprights: matched ? [row.learner] : [], at: { x: row.expert, y: returnOf(row) }, pick,
   });
-  key("by-noise-key", [["current", `α = ${plain(row.alpha)}, chosen`], ...(row.alpha !== 1 && alphas.includes(1) ? [["standard", "α = 1, standard"]] : []), ...(alphas.length > 2 ? [["other", "other α"]] : []), ...extra(noiseGhosts), ...(matched ? [["learner", "learner's own noise"]] : [])]);
-  chart("by-alpha", {
+  key("by-noise-key", [["current", row.estimated ? "α from demonstrations" : `α = ${plain(row.alpha)}, chosen`], ...(row.estimated ? [] : row.alpha !== 1 && alphas.includes(1) ? [["standard", "α = 1, standard"]] : []), ...(alphas.length > 2 && !row.estimated ? [["other", "other α"]] : []), ...extra(noiseGhosts), ...(matched ? [["learner", "learner's own noise"]] : []), ...under(belowNoise)]);
+  const belowAlpha = chart("by-alpha", {
     label: `Return over α at these noises; at α = ${plain(row.alpha)} it is ${shown(returnOf(row))}.`,
     across: "player's control α", up: "return", xs: ascending(line.map((other) => other.alpha)), lines: [...alphaGhosts, { look: "current", points: along(line, "alpha") }], levels: optimal, at: { x: row.alpha, y: returnOf(row) }, pick,
   });
-  key("by-alpha-key", [["current", `ε_E = ${plain(row.expert)}, chosen α marked`], ...extra(alphaGhosts)]);
+  key("by-alpha-key", [["current", `ε_E = ${plain(row.expert)}, chosen α marked`], ...extra(alphaGhosts), ...under(belowAlpha)]);
   if (row.world === undefined) return;
   const certified = line.filter((other) => other.worst !== null);
   document.getElementById("certificate").hidden = !certified.length;
@@ -202,10 +204,16 @@ function renderContinuous(row, line) {
   document.getElementById("details").hidden = true;
 }
 
+// The run without an opponent beside this one; where α was estimated it stands under the setting that leaves that out.
+function standardOf(row, line) {
+  const beside = (other) => other.alpha === 1 && !other.estimated && row.setting.startsWith(other.setting) && same(row, other, "setting", "alpha");
+  return line.find((other) => other.alpha === 1) ?? (row.estimated ? DATA.rows.find(beside) : undefined);
+}
+
 let kindShown = null;
 function draw() {
   pending = false;
-  const { row, options } = resolve(), line = options.line, standard = line.find((other) => other.alpha === 1);
+  const { row, options } = resolve(), line = options.line, standard = standardOf(row, line);
   const kind = `${row.environment} ${row.world === undefined ? Boolean(standard) : row.world}`;
   if (kind !== kindShown) { fill("maps"); WIDTHS.clear(); kindShown = kind; }
   current = row;
