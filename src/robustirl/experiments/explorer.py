@@ -22,7 +22,10 @@ from robustirl.experiments.report import render
 from robustirl.experiments.store import Store, write_atomically
 
 NAME = "explorer.html"
-SCRIPTS = ("data.js", "colours.js", "maps.js", "surface.js", "charts.js", "tables.js", "page.js")
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in ("data", "colours", "maps", "surface", "charts", "tables", "choices", "returns", "views", "page")
+)
 Progress = Callable[[int, int], object]
 
 
