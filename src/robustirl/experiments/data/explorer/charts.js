@@ -6,6 +6,9 @@ const LOOKS = {
   other: { stroke: "other", width: 1.2, dot: 2 }, ghost: { stroke: "other", width: 0.7, dot: 0, opacity: 0.55 },
 };
 
+const DOTTED = { "stroke-dasharray": "1 4", "stroke-width": 1.6, "stroke-linecap": "round" };
+const DASHED = { "stroke-dasharray": "6 4", "stroke-width": 1.5 };
+
 // Round numbers between two ends.
 function ticks(low, high, count = 4) {
   const rough = (high - low || 1) / count, power = 10 ** Math.floor(Math.log10(rough));
@@ -35,7 +38,8 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   const X = (x) => left + (last === first ? inner / 2 : ((x - first) / span) * inner);
   const Y = (y) => top + (1 - (Math.max(Math.min(y, high), low) - low) / (high - low)) * (floor - top);
   for (const tick of ticks(low, high)) {
-    svg.append(make("line", { class: "grid", x1: left, x2: left + inner, y1: Y(tick), y2: Y(tick) }), make("text", { x: left - 6, y: Y(tick) + 4, "text-anchor": "end" }, plain(tick)));
+    svg.append(make("line", { class: "grid", x1: left, x2: left + inner, y1: Y(tick), y2: Y(tick) }));
+    svg.append(make("text", { x: left - 6, y: Y(tick) + 4, "text-anchor": "end" }, plain(tick)));
   }
   svg.append(make("line", { class: "axis", x1: left, x2: left + inner, y1: floor, y2: floor }));
   let taken = -Infinity;
@@ -44,18 +48,23 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
     taken = X(x);
     svg.append(make("text", { x: X(x), y: floor + 14, "text-anchor": "middle" }, plain(x)));
   }
-  svg.append(make("text", { x: left + inner / 2, y: height - 4, "text-anchor": "middle" }, ...lowered(across)), make("text", { x: 2, y: 6 }, up));
-  for (const x of uprights) svg.append(make("line", { x1: X(x), x2: X(x), y1: top, y2: floor, stroke: "var(--soft)", "stroke-dasharray": "1 4", "stroke-width": 1.6, "stroke-linecap": "round" }));
-  for (const { y, colour } of levels) svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${colour})`, "stroke-dasharray": "6 4", "stroke-width": 1.5 }));
+  svg.append(make("text", { x: left + inner / 2, y: height - 4, "text-anchor": "middle" }, ...lowered(across)));
+  svg.append(make("text", { x: 2, y: 6 }, up));
+  for (const x of uprights) svg.append(make("line", { x1: X(x), x2: X(x), y1: top, y2: floor, stroke: "var(--soft)", ...DOTTED }));
+  for (const { y, colour } of levels) {
+    svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${colour})`, ...DASHED }));
+  }
   const order = { ghost: 0, other: 1, standard: 2, current: 3 };
   const names = [];
   for (const { points, look, name } of [...lines].sort((a, b) => order[a.look] - order[b.look])) {
     const { stroke, width: thick, dot, opacity = 1 } = LOOKS[look], sound = points.filter((point) => point.y !== null);
     if (!sound.length) continue;
-    svg.append(make("path", { d: sound.map(({ x, y }, i) => `${i ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join(""), fill: "none", stroke: `var(--${stroke})`, "stroke-width": thick, opacity, "stroke-linejoin": "round" }));
+    const d = sound.map(({ x, y }, i) => `${i ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`).join("");
+    svg.append(make("path", { d, fill: "none", stroke: `var(--${stroke})`, "stroke-width": thick, opacity, "stroke-linejoin": "round" }));
     for (const { x, y, row } of sound) {
       const [cx, cy] = [X(x), Y(y)];
-      if (y < low) svg.append(make("polygon", { points: `${cx - 4},${cy - 3} ${cx + 4},${cy - 3} ${cx},${cy + 4}`, fill: `var(--${stroke})`, opacity }));
+      const triangle = `${cx - 4},${cy - 3} ${cx + 4},${cy - 3} ${cx},${cy + 4}`;
+      if (y < low) svg.append(make("polygon", { points: triangle, fill: `var(--${stroke})`, opacity }));
       else if (dot) svg.append(make("circle", { cx, cy, r: dot, fill: `var(--${stroke})` }));
       if (row && pick) svg.append(picker(cx, cy, row, pick));
     }
@@ -64,13 +73,15 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   labels(svg, names, left + inner + 11, top, floor);
   for (const { x, low: from, high: to, y, row, now } of intervals) {
     const colour = now ? "var(--accent)" : "var(--other)", half = now ? 6 : 4;
-    for (const [x1, x2, y1, y2] of [[X(x), X(x), Y(from), Y(to)], [X(x) - half, X(x) + half, Y(from), Y(from)], [X(x) - half, X(x) + half, Y(to), Y(to)]]) {
+    const end = (y) => [X(x) - half, X(x) + half, Y(y), Y(y)];
+    for (const [x1, x2, y1, y2] of [[X(x), X(x), Y(from), Y(to)], end(from), end(to)]) {
       svg.append(make("line", { x1, x2, y1, y2, stroke: colour, "stroke-width": now ? 3 : 1.8 }));
     }
     svg.append(make("circle", { cx: X(x), cy: Y(y), r: now ? 5 : 3.2, fill: colour, stroke: "var(--card)" }));
     if (pick) svg.append(picker(X(x), Y((from + to) / 2), row, pick));
   }
-  if (at) svg.append(make("circle", { class: "now", cx: X(at.x), cy: Y(at.y), r: 7, fill: "var(--accent)", stroke: "var(--card)", "stroke-width": 2.5 }));
+  const ring = { r: 7, fill: "var(--accent)", stroke: "var(--card)", "stroke-width": 2.5 };
+  if (at) svg.append(make("circle", { class: "now", cx: X(at.x), cy: Y(at.y), ...ring }));
   box.replaceChildren(svg);
   return lines.some((line) => line.points.some((point) => point.y !== null && point.y < low)); // Whether some are below it.
 }
@@ -88,21 +99,28 @@ const lowered = (text) => text.split(/_([A-Za-z]+)/).map((part, i) => (i % 2 ? m
 function labels(svg, names, x, top, floor) {
   names.sort((a, b) => a.y - b.y);
   names.forEach((item, i) => { item.at = Math.max(item.y, i ? names[i - 1].at + 12 : top); });
-  for (let i = names.length - 1; i >= 0; i--) names[i].at = Math.min(names[i].at, i === names.length - 1 ? floor : names[i + 1].at - 12);
-  for (const { name, at, look } of names) svg.append(make("text", { x, y: at + 4, class: look === "other" ? "" : "strong", style: look === "current" ? "fill: var(--accent)" : null }, name));
+  for (let i = names.length - 1; i >= 0; i--) {
+    names[i].at = Math.min(names[i].at, i === names.length - 1 ? floor : names[i + 1].at - 12);
+  }
+  for (const { name, at, look } of names) {
+    const style = look === "current" ? "fill: var(--accent)" : null;
+    svg.append(make("text", { x, y: at + 4, class: look === "other" ? "" : "strong", style }, name));
+  }
 }
 
 // What the signs mean.
 function key(id, entries) {
+  const stroke = (colour, rest = {}) => make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: `var(--${colour})`, ...rest });
+  const dot = (colour, r) => make("circle", { cx: 11, cy: 6, r, fill: `var(--${colour})` });
   const signs = {
-    current: () => [make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: "var(--accent)", "stroke-width": 2.6 }), make("circle", { cx: 11, cy: 6, r: 4.5, fill: "var(--accent)" })],
-    standard: () => [make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: "var(--ink)", "stroke-width": 2 }), make("circle", { cx: 11, cy: 6, r: 3, fill: "var(--ink)" })],
-    other: () => [make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: "var(--other)", "stroke-width": 1.4 }), make("circle", { cx: 11, cy: 6, r: 2.2, fill: "var(--other)" })],
-    ghost: () => [make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: "var(--other)", "stroke-width": 0.8 })],
-    optimal: () => [make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: "var(--expert)", "stroke-width": 1.6, "stroke-dasharray": "6 4" })],
-    learner: () => [make("line", { x1: 11, x2: 11, y1: 0, y2: 12, stroke: "var(--soft)", "stroke-width": 1.6, "stroke-dasharray": "1 4", "stroke-linecap": "round" })],
-    interval: () => [make("path", { d: "M11 1V11M7 1H15M7 11H15", stroke: "var(--accent)", "stroke-width": 2, fill: "none" }), make("circle", { cx: 11, cy: 6, r: 2.6, fill: "var(--accent)" })],
+    current: () => [stroke("accent", { "stroke-width": 2.6 }), dot("accent", 4.5)],
+    standard: () => [stroke("ink", { "stroke-width": 2 }), dot("ink", 3)],
+    other: () => [stroke("other", { "stroke-width": 1.4 }), dot("other", 2.2)],
+    ghost: () => [stroke("other", { "stroke-width": 0.8 })],
+    optimal: () => [stroke("expert", DASHED)],
+    learner: () => [make("line", { x1: 11, x2: 11, y1: 0, y2: 12, stroke: "var(--soft)", ...DOTTED })],
     below: () => [make("polygon", { points: "7,3 15,3 11,10", fill: "var(--soft)" })],
   };
-  fill(id, ...entries.map(([sign, text]) => make("span", {}, make("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...signs[sign]()), make("span", {}, ...rich(text)))));
+  const picture = (sign) => make("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...signs[sign]());
+  fill(id, ...entries.map(([sign, text]) => make("span", {}, picture(sign), make("span", {}, ...rich(text)))));
 }
