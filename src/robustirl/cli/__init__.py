@@ -14,6 +14,7 @@ from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
 from robustirl.cli.demos import Demos, run_demos
+from robustirl.cli.doctor import Doctor, run_doctor
 from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
@@ -43,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         | Annotated[Theory, tyro.conf.subcommand("theory")]
         | Annotated[Fit, tyro.conf.subcommand("fit")]
         | Annotated[Demos, tyro.conf.subcommand("demos")]
+        | Annotated[Doctor, tyro.conf.subcommand("doctor")]
         | Annotated[Version, tyro.conf.subcommand("version")],
         args=given,
         prog="robustirl",
@@ -66,6 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return run_fit(command)
             case Demos():
                 return run_demos(command)
+            case Doctor():
+                return run_doctor(command)
             case _:
                 print(f"robustirl {__version__}")
                 return 0

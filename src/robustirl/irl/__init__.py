@@ -4,6 +4,8 @@ from robustirl.irl.callbacks import Interrupted as Interrupted
 from robustirl.irl.callbacks import Step as Step
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
+from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
+from robustirl.irl.loggers import WandbLogger as WandbLogger
 from robustirl.irl.mce import fit as fit
 from robustirl.irl.mce import fit_batch as fit_batch
 from robustirl.irl.mce import fit_many as fit_many
