@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants clean
+.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs package clean
 
 help:
 	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
@@ -26,6 +26,8 @@ help:
 	@echo "make lint        ruff, pyright, import-linter"
 	@echo "make torture     fuzz every loader, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
+	@echo "make docs        the documentation as a site in site/, without a warning"
+	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
 reproduce: .venv/run
@@ -67,6 +69,13 @@ bench: .venv/run .venv-imitation/ready .venv-quantecon/ready
 	$(BIN)/python benchmarks/scale.py --peer-python .venv-quantecon/bin/python --out benchmarks/results/scale-cpu.json
 	$(BIN)/python benchmarks/report.py
 
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+package: .venv/package
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python packaging/try_wheel.py dist
+
 torture: .venv/torture
 	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
 
@@ -74,7 +83,7 @@ mutants: .venv/dev
 	$(BIN)/python -m torture.mutants --count $(MUTANTS) --out $(OUT)/torture/mutants.csv
 
 clean:
-	rm -rf .venv .venv-imitation .venv-quantecon $(OUT) benchmarks/out .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-imitation .venv-quantecon $(OUT) benchmarks/out dist site .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found; install one or pass PYTHON=..."; exit 1; }
@@ -85,7 +94,15 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/run requirements-dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' -r requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,docs]' -r requirements-dev.txt
+	@touch $@
+
+.venv/docs: .venv/run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+.venv/package: .venv/run
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt build
 	@touch $@
 
 # Where the coverage-guided fuzzer cannot be had, a plain one does the work.

@@ -29,27 +29,24 @@ class Version:
     """Print the version."""
 
 
+Command = (
+    Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
+    | Annotated[Compare, tyro.conf.subcommand("compare")]
+    | Annotated[Layouts, tyro.conf.subcommand("layouts")]
+    | Annotated[Continuous, tyro.conf.subcommand("continuous")]
+    | Annotated[Explore, tyro.conf.subcommand("explore")]
+    | Annotated[Theory, tyro.conf.subcommand("theory")]
+    | Annotated[Fit, tyro.conf.subcommand("fit")]
+    | Annotated[Demos, tyro.conf.subcommand("demos")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Version, tyro.conf.subcommand("version")]
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     enable_x64()
-    given = sys.argv[1:] if arguments is None else arguments
-    if given == ["--version"]:
-        given = ["version"]
-    command = tyro.cli(
-        Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
-        | Annotated[Compare, tyro.conf.subcommand("compare")]
-        | Annotated[Layouts, tyro.conf.subcommand("layouts")]
-        | Annotated[Continuous, tyro.conf.subcommand("continuous")]
-        | Annotated[Explore, tyro.conf.subcommand("explore")]
-        | Annotated[Theory, tyro.conf.subcommand("theory")]
-        | Annotated[Fit, tyro.conf.subcommand("fit")]
-        | Annotated[Demos, tyro.conf.subcommand("demos")]
-        | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-        | Annotated[Version, tyro.conf.subcommand("version")],
-        args=given,
-        prog="robustirl",
-        description="Inverse reinforcement learning when the expert's world and the learner's move differently.",
-    )
+    command = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         match command:
             case Reproduce():
@@ -79,3 +76,14 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         errors.print("robustirl: interrupted.", highlight=False)
         return 130
+
+
+def parse(arguments: list[str]):
+    """The command that these words ask for; SystemExit if they ask for none."""
+    given = ["version"] if arguments == ["--version"] else arguments
+    return tyro.cli(
+        Command,  # pyright: ignore[reportArgumentType]
+        args=given,
+        prog="robustirl",
+        description="Inverse reinforcement learning when the expert's world and the learner's move differently.",
+    )

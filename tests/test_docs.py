@@ -1,0 +1,227 @@
+"""The documentation runs: its programs, its commands, its links, its table of the paper, its page of the API."""
+
+import contextlib
+import dataclasses
+import importlib
+import inspect
+import io
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robustirl
+from robustirl import cli
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+SLOW = {"continuous.md"}  # Pages whose programs take longer than the fast suite allows.
+ROOMS = [info.name for info in pkgutil.iter_modules(robustirl.__path__, "robustirl.") if info.ispkg]
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the comment in front of it (`slow: why` or `not run: why`)."""
+
+    language: str
+    text: str
+    comment: str
+
+
+def blocks(page, *languages):
+    found = re.finditer(r"(?:^<!-- ([^\n]*?) -->\n+)?^```(\w*)[^\n]*\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    return [Block(m[2], m[3], m[1] or "") for m in found if m[2] in languages]
+
+
+def identity(value):
+    return str(value.relative_to(ROOT)) if isinstance(value, Path) else None
+
+
+PROGRAMS = [
+    pytest.param(page, marks=[pytest.mark.slow] if page.name in SLOW else [])
+    for page in PAGES
+    if blocks(page, "python") and page.name not in ("README.md", "theory.md")  # Those two: tests/test_readme.py.
+]
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=identity)
+def test_programs_run_and_print_what_they_promise(page, tmp_path, monkeypatch):
+    """All programs of a page in one namespace; lines `#> ...` promise what is printed."""
+    monkeypatch.chdir(tmp_path)
+    program = "\n".join(block.text for block in blocks(page, "python"))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, str(page), "exec"), {"__name__": "__page__"})
+    promised = re.findall(r"^\s*#> (.*)$", program, re.M)
+    if promised:
+        assert printed.getvalue().splitlines() == promised
+
+
+def commands(page):
+    """Every `robustirl ...` line of the page's shell blocks, with the block's comment."""
+    for block in blocks(page, "sh", "bash", ""):
+        for line in block.text.replace("\\\n", " ").splitlines():
+            if line.startswith("robustirl "):
+                yield shlex.split(line.split("  #")[0])[1:], block.comment
+
+
+SESSIONS = [
+    pytest.param(page, kind, marks=[pytest.mark.slow] if kind == "slow" else [])
+    for page in PAGES
+    for kind in ("fast", "slow")
+    if any((comment[:4] == "slow") == (kind == "slow") and comment[:7] != "not run" for _, comment in commands(page))
+]
+
+
+@pytest.mark.parametrize(("page", "kind"), SESSIONS, ids=identity)
+def test_commands_run(page, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words, comment in commands(page):
+        if comment[:7] == "not run" or (kind == "fast" and comment[:4] == "slow"):
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                status = cli.main(words)
+            except SystemExit as ended:  # Help and completion scripts end that way.
+                status = ended.code or 0
+        assert status == 0, words
+
+
+def test_commands_that_are_not_run_can_be_parsed_and_say_why_they_are_not():
+    for page in PAGES:
+        for words, comment in commands(page):
+            if comment[:7] == "not run":
+                assert len(comment) > 12, f"{page.name}: {words}"
+                assert cli.parse(words) is not None
+
+
+def test_targets_of_make_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for named in re.findall(r"^make ([\w-]+)", text, re.M) + re.findall(r"`make ([\w-]+)[^`]*`", text):
+            assert named in targets, f"{page.name}: make {named}"
+
+
+def anchors(page):
+    """What the headings of a page can be linked by."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=identity)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        aim = page.parent / path if path else page
+        assert aim.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(aim), f"{page.name}: {target}"
+
+
+def cases(path):
+    return set(re.findall(r"^def (test_\w+)", (ROOT / path).read_text("utf-8"), re.M))
+
+
+def resolve(name):
+    """The object that a dotted name below robustirl means."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(".".join(parts[:cut]))
+            for part in parts[cut:]:
+                found = getattr(found, part)
+            return found
+    raise AssertionError(name)
+
+
+def rows(page):
+    """The rows of a page's tables, cell by cell, without heads and rules."""
+    lines = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if "---" not in line]
+
+
+def test_every_name_in_the_table_of_the_paper_exists():
+    table = [row for row in rows(DOCS / "paper.md") if row[1] != "function"]
+    assert len(table) > 40
+    for what, functions, tests, command in table:
+        names = re.findall(r"`([\w.]+)`", functions)
+        assert names, what
+        for name in names:
+            resolve(f"robustirl.{name}")
+        held = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", tests)
+        assert held, what
+        for test, path in held:
+            assert test in cases(path), f"{what}: {path} has no {test}"
+        assert command.startswith(("`", "in Python")), f"{what}: {command}"
+        for words in re.findall(r"`robustirl ([^`]*)`", command):
+            assert cli.parse(shlex.split(words)) is not None
+
+
+def test_the_table_of_the_paper_leaves_no_environment_and_no_experiment_out():
+    from robustirl.experiments.catalogue import EXPERIMENTS, MAIN
+    from robustirl.experiments.specs import PAPER_ENVIRONMENTS
+
+    text = (DOCS / "paper.md").read_text("utf-8")
+    for name in (*PAPER_ENVIRONMENTS, "three-state"):
+        assert f'"{name}"' in text, name
+    for name in EXPERIMENTS.keys() - set(MAIN):
+        assert f"--experiments {name}" in text, name
+
+
+def test_every_answer_of_the_faq_has_a_program_and_a_test_that_exists():
+    parts = re.split(r"^## ", (DOCS / "faq.md").read_text("utf-8"), flags=re.M)[1:]
+    assert len(parts) >= 16
+    for part in parts:
+        question = part.splitlines()[0]
+        assert "```python" in part, question
+        held = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", part)
+        assert held, question
+        for test, path in held:
+            assert test in cases(path), f"{question}: {path} has no {test}"
+
+
+def exports(room):
+    """What a room shows: the names its `__init__` re-exports."""
+    text = inspect.getsource(importlib.import_module(room))
+    return re.findall(r"^from \S+ import \w+ as (\w+)$", text, re.M)
+
+
+@pytest.mark.parametrize("room", ["robustirl", *ROOMS])
+def test_no_public_name_is_without_a_docstring(room):
+    module = importlib.import_module(room)
+    assert (module.__doc__ or "").strip()
+    for name in exports(room):
+        value = getattr(module, name)
+        if inspect.isfunction(value) or inspect.isclass(value):
+            assert (value.__doc__ or "").strip(), f"{room}.{name}"
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "robustirl.cli"])
+def test_the_api_page_has_every_public_name(room):
+    page = DOCS / "api" / f"{room.split('.')[-1]}.md"
+    listed = re.findall(rf"^::: {re.escape(room)}\.(\w+)$", page.read_text("utf-8"), re.M)
+    assert sorted(listed) == sorted(exports(room))
+
+
+def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # Material's note about its own future.
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=quiet, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
+    pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        loads = re.findall(
+            r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(?:https?:)?//[^\s>]+", page.read_text()
+        )
+        assert not loads, f"{page.name}: {loads[:3]}"
