@@ -1,10 +1,13 @@
-"""What MkDocs is told beyond `mkdocs.yml`: pages without a place in the menu, and links that leave the site."""
+"""What MkDocs is told beyond `mkdocs.yml`: pages without a place in the menu, links that leave the site, the API."""
 
 import re
 from pathlib import Path
 
 OUTWARD = re.compile(r"\[([^\]]+)\]\((?:\.\./)+([^)#\s]+)(?:#[^)]*)?\)")
 """A link to a file of the repository that is no page: a test, the README."""
+
+EVERY_NAME = re.compile(r"<!-- every name of ([\w.]+) -->")
+"""Stands for the documentation of all that a room shows, so that no list of it has to be kept."""
 
 
 def on_config(config):
@@ -19,9 +22,16 @@ def on_config(config):
 
 
 def on_page_markdown(markdown, page, **_):
-    """In the repository a link to a test opens it; on the site it names the file."""
+    """Name the files of the repository that links lead to, and bring in the API."""
     depth = page.file.src_uri.count("/")
-    return OUTWARD.sub(lambda m: m[0] if _inside(m[0], depth) else f"{m[1]} (`{m[2]}`)", markdown)
+    markdown = OUTWARD.sub(lambda m: m[0] if _inside(m[0], depth) else f"{m[1]} (`{m[2]}`)", markdown)
+    return EVERY_NAME.sub(lambda m: "\n\n".join(f"::: {name}" for name in names(m[1])), markdown)
+
+
+def names(room: str) -> list[str]:
+    """What a room re-exports, by where it is defined: a function may bear the name of its file."""
+    source = Path(__file__).parents[1].joinpath("src", *room.split("."), "__init__.py").read_text(encoding="utf-8")
+    return [".".join(found) for found in re.findall(r"^from (\S+) import (\w+) as \w+$", source, flags=re.M)]
 
 
 def _inside(link: str, depth: int) -> bool:

@@ -204,11 +204,10 @@ def test_no_public_name_is_without_a_docstring(room):
             assert (value.__doc__ or "").strip(), f"{room}.{name}"
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room != "robustirl.cli"])
-def test_the_api_page_has_every_public_name(room):
-    page = DOCS / "api" / f"{room.split('.')[-1]}.md"
-    listed = re.findall(rf"^::: {re.escape(room)}\.(\w+)$", page.read_text("utf-8"), re.M)
-    assert sorted(listed) == sorted(exports(room))
+def test_every_room_has_a_page_of_the_api():
+    for room in set(ROOMS) - {"robustirl.cli"}:
+        page = DOCS / "api" / f"{room.split('.')[-1]}.md"
+        assert f"<!-- every name of {room} -->" in page.read_text("utf-8")
 
 
 def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
@@ -218,6 +217,10 @@ def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=quiet, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout + done.stderr
+    for room in set(ROOMS) - {"robustirl.cli"}:
+        shown = (tmp_path / "site" / "api" / f"{room.split('.')[-1]}.html").read_text("utf-8")
+        for name in exports(room):
+            assert re.search(rf'id="{re.escape(room)}\.[\w.]*\b{name}"', shown), f"{room}.{name}"
     pages = sorted((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 20
     for page in pages:
