@@ -74,7 +74,7 @@ docs: .venv/docs
 
 package: .venv/package
 	$(BIN)/python -m build --outdir dist
-	$(BIN)/python packaging/try_wheel.py dist
+	$(BIN)/python tools/try_wheel.py dist
 
 torture: .venv/torture
 	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture

@@ -92,7 +92,7 @@ def extras() -> dict[str, dict[str, str | None]]:
     found: dict[str, dict[str, str | None]] = {}
     for requirement in importlib.metadata.requires("robustirl") or ():
         match = re.match(r"([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]", requirement)
-        if match and match[1] != "robustirl":  # `all` names the package itself.
+        if match and match[2] != "all":  # Which is the others together.
             found.setdefault(match[2], {})[match[1]] = _version(match[1])
     return found
 
