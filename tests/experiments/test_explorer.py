@@ -228,3 +228,15 @@ def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tm
     (line,) = (line for line in printed.err.splitlines() if line.startswith("robustirl: "))
     assert sentence in line
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_the_runs_of_a_real_command_can_be_explored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = ["--alphas", "1", "0.9", "--learner-noise", "0", "--expert-noise", "0", "0.1", "--steps", "3"]
+    assert main(["reproduce", "gridworld-4", *cells, "--experiments", "best-alpha", "--out", "here"]) == 0
+    assert main(["explore", "here"]) == 0
+    data, _ = payload(Store.read(tmp_path / "here"))
+    for row in data["rows"]:  # A certificate holds the return in the world itself.
+        assert row["worst"] - 1e-6 <= row["discounted_return"] <= row["best"] + 1e-6
+        assert row["distance"] == pytest.approx(2 * (1 - 1 / 36) * row["expert"])

@@ -119,6 +119,7 @@ function key(id, entries) {
     ghost: () => [stroke("other", { "stroke-width": 0.8 })],
     optimal: () => [stroke("expert", DASHED)],
     learner: () => [make("line", { x1: 11, x2: 11, y1: 0, y2: 12, stroke: "var(--soft)", ...DOTTED })],
+    interval: () => [make("path", { d: "M11 1V11M7 1H15M7 11H15", stroke: "var(--accent)", "stroke-width": 2, fill: "none" }), dot("accent", 2.6)],
     below: () => [make("polygon", { points: "7,3 15,3 11,10", fill: "var(--soft)" })],
   };
   const picture = (sign) => make("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...signs[sign]());

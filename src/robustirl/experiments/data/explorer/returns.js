@@ -56,7 +56,8 @@ function renderCharts(row, line) {
   key("by-alpha-key", [["current", `ε_E = ${plain(row.expert)}, chosen α marked`], ...extra(alphaGhosts, belowAlpha)]);
   if (row.world === undefined) return;
   const certified = line.filter((other) => other.worst !== null);
-  document.getElementById("certificate").hidden = !certified.length;
+  for (const id of ["certificate", "certificate-key"]) document.getElementById(id).hidden = !certified.length;
+  key("certificate-key", [["interval", "worst, own world, best"], ["optimal", "optimal there"]]);
   if (certified.length) {
     const range = (other) => ({
       x: other.alpha, low: other.worst, high: other.best, y: other.discounted_return, row: other, now: other === row,
