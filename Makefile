@@ -73,6 +73,7 @@ docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 package: .venv/package
+	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tools/try_wheel.py dist
 
