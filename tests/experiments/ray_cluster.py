@@ -8,7 +8,7 @@ import sys
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
-from ray.cluster_utils import Cluster
+from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
 
 
 def main() -> None:
