@@ -98,7 +98,7 @@ def test_the_interval_holds_the_experts_own_gap(learner, expert):
         ("--demos far.npz --occupancy rho.txt", "--occupancy and --demos both stand for the expert; give one of them."),
         ("--demos far.npz --alpha 0.9", "--alpha 0.9 is for fits and bounds, which need the expert's world"),
         ("--occupancy rho.txt --out here", "--out here is for fits and bounds, which need the expert's world"),
-        ("--occupancy far.npz", "far.npz cannot be read as one number a line"),
+        ("--occupancy far.npz", "far.npz is not a text file"),
     ],
 )
 def test_bad_requests_get_one_sentence_and_leave_nothing(here, capsys, line, sentence):

@@ -8,11 +8,12 @@ import sys
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
-from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
-
 
 def main() -> None:
     """Start, obey, end."""
+    # Here, because this file is collected where Ray is not installed, too.
+    from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
+
     memory = 100 * 2**20
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": memory})
     nodes = [cluster.add_node(num_cpus=1, object_store_memory=memory) for _ in range(2)]
