@@ -4,13 +4,13 @@ python benchmarks/report.py --results benchmarks/results --page docs/benchmarks.
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 import plots
 from reading import LOCAL, NOISES, Place, Results, cell, count, places, read, seconds, table
 from report_sections import continuous, learning, memory, profile
+from robustirl.files import write_atomically
 from targets import best_peer, targets
 
 METHODS = ("value-iteration", "newton", "newton-krylov", "newton-sparse")
@@ -39,9 +39,7 @@ def main() -> None:
     if not (results.cpu or results.gpu):
         sys.exit(f"{options.results} holds no result of scale.py; run that first, with --out in that folder.")
     figures = plots.draw(results, options.page.parent / "images")
-    temporary = options.page.with_name(f".{options.page.name}.{os.getpid()}")
-    temporary.write_text(page(results, figures), encoding="utf-8")
-    temporary.replace(options.page)
+    write_atomically(options.page, page(results, figures))
     print(f"wrote {options.page} and {', '.join(str(figure) for figure in figures)}")
 
 

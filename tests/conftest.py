@@ -34,3 +34,10 @@ def refused():
         assert message.endswith(".")
 
     return context
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of the test's own, which it stands in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

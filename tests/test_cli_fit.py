@@ -10,24 +10,11 @@ import time
 import numpy as np
 import pytest
 
-from robustirl.cli import main
 from robustirl.demonstrations import Demonstrations, load, save
 from robustirl.irl import RobustIRL
+from tests.commands import robustirl
 
 FILES = {"model.npz", "policy.csv", "reward.csv", "summary.txt", "fit.png", "fit.svg"}
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def robustirl(line, capsys):
-    """The exit status, and what was printed to either stream as one line each."""
-    status = main(line.split())
-    printed = capsys.readouterr()
-    return status, " ".join(printed.out.split()), " ".join(printed.err.split())
 
 
 def test_from_an_expert_to_a_folder(here, capsys):

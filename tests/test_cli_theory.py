@@ -5,24 +5,11 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.cli import main
 from robustirl.demonstrations import Demonstrations, sample_demonstrations, save
 from robustirl.experiments.evidence_report import report_demonstrations
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.theory.existence import closest_occupancy
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def robustirl(line, capsys):
-    """The exit status, and what was printed to either stream as one line each."""
-    status = main(line.split())
-    printed = capsys.readouterr()
-    return status, " ".join(printed.out.split()), " ".join(printed.err.split())
+from tests.commands import robustirl
 
 
 def test_worlds_give_a_certificate_and_a_figure(here, capsys):

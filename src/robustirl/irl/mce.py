@@ -133,10 +133,21 @@ def fit_many(
         >>> [round(f.player[0, 0].item(), 3) for f in fit_many([world] * 2, [rho] * 2, [1.0, 0.9], steps=500)]
         [0.889, 0.988]
     """
-    settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
-    problems, starts = _prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings)
-    fits = jax.tree.map(np.asarray, _learn_all(problems, starts, vectorize))  # In one go; slices would be one a leaf.
-    out = [jax.tree.map(lambda leaf, i=i: leaf[i], fits).trimmed() for i in range(len(problems))]
+    stack = fit_batch(
+        mdps,
+        occupancies,
+        alphas,
+        rewards=rewards,
+        optimizer=optimizer,
+        steps=steps,
+        tolerance=tolerance,
+        temperatures=temperatures,
+        planner_tolerance=planner_tolerance,
+        initial_parameters=initial_parameters,
+        vectorize=vectorize,
+    )
+    fits = jax.tree.map(np.asarray, stack)  # In one go; slices would be one a leaf.
+    out = [jax.tree.map(lambda leaf, i=i: leaf[i], fits).trimmed() for i in range(len(mdps))]
     if throw:
         for index, result in enumerate(out):
             _require_success(result, tolerance, f" (fit {index} of {len(out)})" if len(out) > 1 else "")
@@ -154,6 +165,7 @@ def fit_batch(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
+    initial_parameters: Sequence[PyTree] | None = None,
     vectorize: bool | None = None,
 ) -> Fit:
     """`fit_many` as one stacked result, which stays on the device: every array has a first axis of fits.
@@ -169,7 +181,7 @@ def fit_batch(
         ((2, 3, 2), [0.889, 0.988])
     """
     settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
-    problems, starts = _prepare(mdps, occupancies, alphas, rewards, None, *settings)
+    problems, starts = _prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings)
     return _learn_all(problems, starts, vectorize)
 
 

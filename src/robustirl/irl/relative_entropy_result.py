@@ -35,11 +35,7 @@ class RelativeEntropyVerdict(eqx.Module):
     @property
     def status(self) -> Status:
         """The verdict in a word."""
-        if not self.sound:
-            return Status.FAILED
-        if self.converged:
-            return Status.CONVERGED
-        return Status.STOPPED if self.stopped else Status.BUDGET
+        return Status.of(sound=self.sound, converged=self.converged, stopped=self.stopped)
 
     def __str__(self) -> str:
         """The verdict in a sentence."""

@@ -7,6 +7,7 @@ import jax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from robustirl.mdp import mixture
+from robustirl.types import ArrayLike
 
 
 class Status(enum.StrEnum):
@@ -20,6 +21,15 @@ class Status(enum.StrEnum):
     """A callback or an interrupt ended the fit early, at the step it had reached."""
     FAILED = "failed"
     """A planner inside the fit could not vouch for its answer, so the fit stopped at the last one it could."""
+
+    @classmethod
+    def of(cls, *, sound: ArrayLike, converged: ArrayLike, stopped: ArrayLike) -> "Status":
+        """The word for these three answers."""
+        if not sound:
+            return cls.FAILED
+        if converged:
+            return cls.CONVERGED
+        return cls.STOPPED if stopped else cls.BUDGET
 
 
 class FitVerdict(eqx.Module):
@@ -44,11 +54,7 @@ class FitVerdict(eqx.Module):
     @property
     def status(self) -> Status:
         """The verdict in a word."""
-        if not self.planned:
-            return Status.FAILED
-        if self.converged:
-            return Status.CONVERGED
-        return Status.STOPPED if self.stopped else Status.BUDGET
+        return Status.of(sound=self.planned, converged=self.converged, stopped=self.stopped)
 
 
 class History(eqx.Module):
