@@ -30,6 +30,7 @@ SWEEPS = 10  # Between the steps of a cold start; twice as many for every few st
 ROUGH = 0.1  # The share of the residual that a system's solution may leave then,
 MOST_INNER = 250  # and the iterations after which it is left as it is: float32 does not get further with more.
 CLOSE = 1e-5  # Relative residual at which float32 hands over.
+NEAR = 0.03  # The share left then: further digits would be those of a chain that the next step replaces.
 PATIENCE = 24  # Steps that may pass before the best residual is halved.
 DOUBLING = 4  # Of those steps, after which sweeps double.
 
@@ -123,7 +124,7 @@ def _close_in(
         return ~rule.satisfied(now.residual, now.value) & going
 
     def step(now: _Iterate) -> _Iterate:
-        change = correction(now.chain, columns.discount, now.backup - now.value)
+        change = correction(now.chain, columns.discount, now.backup - now.value, reduction=NEAR)
         return _look(columns, _sweeps(columns, now.value + change, now.waiting, False), now)
 
     first = eqx.tree_at(lambda it: it.steps, _look(columns, start, None), steps)
