@@ -68,7 +68,7 @@ def learning(results: Results, names: dict[str, str]) -> str:
                 seconds(row["seconds"]),
                 seconds(row["seconds"] / row["runs"]),
             ]
-            batches.append([*line, seconds(row["compilation"])])
+            batches.append([*line, seconds(row["compilation"]), str(row["failed"])])
         for states in place.sizes():
             labels = {"states": states, "noise_model": LOCAL}
             found = [place.one("occupancy", discount=d, **labels) for d in plots.DISCOUNTS]
@@ -82,8 +82,12 @@ def learning(results: Results, names: dict[str, str]) -> str:
     if "scale-learnt" in names:
         parts.append(f"![what is learnt in the largest world]({names['scale-learnt']})")
     if batches:
-        head = ("device", "runs", "calls", "in all", "a run", "compilation")
+        head = ("device", "runs", "calls", "in all", "a run", "compilation", "ended early")
         parts.append("The runs of the paper's figures (75 an environment, 200 steps each):\n\n" + table(head, batches))
+        parts.append(
+            "A run ends early, and its verdict says so, when float64 can no longer promise the policy of its next"
+            " reward; that happens where a network's reward grows to 10⁷."
+        )
     head = ("device", "states", *(f"γ = {d:g}" for d in plots.DISCOUNTS))
     parts.append("The occupancy of one policy, local noise:\n\n" + table(head, visits))
     return "\n\n".join(parts)

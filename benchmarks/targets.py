@@ -139,12 +139,21 @@ def _why_batch(place: Place | None, runs: int) -> str:
         return ""
     step = row["seconds"] / row["steps"] / row["calls"]
     text = f"{seconds(row['seconds'])} are {seconds(step)} for a step of all runs of a call (calls: {row['calls']})."
-    launch = place.one("product", states=100, precision="float64")
+    launch, early = place.one("product", states=100, precision="float64"), place.one("early")
     if place.machine["backend"] == "cpu" or launch is None:
         return text
+    text += (
+        f" A product at 100 states, which is all launch and no work, takes {seconds(launch['seconds'])}: a step takes"
+        f" as long as {step / launch['seconds']:.0f} of them, one after the other."
+    )
+    figure = place.one("batch", runs=early["runs"]) if early else None
+    if early is None or figure is None:
+        return text
+    share = 100 * early["seconds"] / figure["seconds"]
     return (
-        f"{text} A product at 100 states, which is all launch and no work, takes {seconds(launch['seconds'])}: a step"
-        f" is a chain of some {step / launch['seconds']:.0f} kernels that wait for each other, not arithmetic."
+        f"{text} Steps are not alike: of the {seconds(figure['seconds'])} of {early['runs']} runs the first"
+        f" {early['steps']} steps take {seconds(early['seconds'])} ({share:.0f} %). There the reward moves most, the"
+        " old inverse of some run does not serve, and all others of the call wait for its new one or its sweeps."
     )
 
 
@@ -178,9 +187,11 @@ def _why_growth(place: Place | None) -> str:
     rates = [place.one("product", states=s, precision="float64") for s in (1e4, 1e6)]
     if not (rates[0] and rates[1]):
         return ""
-    longer = (
-        "a grid of 1000 x 1000 cells is ten times as long as one of 100 x 100, so that information has further to go."
-    )
+    longer = "a grid of 1000 x 1000 cells is ten times as long as one of 100 x 100, and information has further to go"
+    rows = [solve_row(place, states, 0.99) for states in (1e4, 1e6)]
+    if rows[0] and rows[1] and "steps" in rows[0] and "steps" in rows[1]:
+        longer += f" ({rows[0]['steps']} Newton steps there, {rows[1]['steps']} here)"
+    longer += "."
     if rates[0]["bytes_a_second"] < rates[1]["bytes_a_second"]:
         return longer
     return (

@@ -85,6 +85,12 @@ def test_the_interval_holds_the_experts_own_gap(learner, expert):
         ("--demos far.npz --occupancy rho.txt", "--occupancy and --demos both stand for the expert; give one of them."),
         ("--demos far.npz --alpha 0.9", "--alpha 0.9 is for fits and bounds, which need the expert's world"),
         ("--occupancy rho.txt --out here", "--out here is for fits and bounds, which need the expert's world"),
+        ("--occupancy rho.txt --expert-noise 0.3", "--expert-noise 0.3 is for fits and bounds"),
+        ("--demos far.npz --steps 9", "--steps 9 is for fits and bounds"),
+        ("--demos far.npz --expert soft", "--expert soft is for fits and bounds"),
+        ("--demos far.npz --sweep 0.1 0.2", "--sweep 0.1 0.2 is for fits and bounds"),
+        ("--occupancy rho.txt --tail hold", "--tail hold is for demonstrations; give some with --demos"),
+        ("--sweep 0.1", "--sweep is for the figure; name a folder for it with --out."),
         ("--occupancy far.npz", "far.npz is not a text file"),
     ],
 )

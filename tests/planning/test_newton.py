@@ -9,7 +9,7 @@ from hypothesis import given
 from robustirl.mdp import MDP, MarkovGame, uniform_policy
 from robustirl.planning import Temperatures, newton, two_player_backup, value_iteration
 from robustirl.planning.linear import PolicyInverse, invert_policy
-from robustirl.planning.newton import newton_steps
+from robustirl.planning.newton import matrix_steps, newton_steps
 from robustirl.planning.verdict import stopping_rule
 from tests.strategies import TEMPERATURES, games
 
@@ -17,6 +17,8 @@ GREEDY = Temperatures(0.0, 0.0)
 SHAPES = ((5, 4), (12, 2))
 
 steps_from = eqx.filter_jit(newton_steps)
+matrix_steps_from = eqx.filter_jit(matrix_steps)
+BY_PRODUCTS = pytest.mark.parametrize("products", [False, True], ids=["as on a processor", "as on a GPU"])
 
 
 @pytest.mark.parametrize("temperatures", TEMPERATURES)
@@ -85,6 +87,16 @@ def test_plain_newton_goes_round_for_ever_where_the_safeguarded_method_arrives(n
     np.testing.assert_array_equal(solution.opponent, exact.opponent)
 
 
+@pytest.mark.parametrize("name", RESTLESS_GAMES)
+def test_steps_by_products_arrive_there_too(name):
+    game, reward = restless_game(name)
+    exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-12)
+    rule = stopping_rule(game, reward, None, GREEDY)
+    for inverse in (None, invert_policy(game.mdp, uniform_policy(game.mdp.mask))):
+        found, _ = matrix_steps_from(game, reward, jnp.zeros(5), inverse, rule, GREEDY, products=True)
+        np.testing.assert_allclose(found.value, exact.value, rtol=1e-9)
+
+
 def unhelpful_inverses(mdp):
     size = mdp.num_states
     own = invert_policy(mdp, uniform_policy(mdp.mask))
@@ -100,25 +112,27 @@ def unhelpful_inverses(mdp):
     }
 
 
+@BY_PRODUCTS
 @given(games(shapes=((5, 4),)))
-def test_any_inverse_to_start_with_leads_to_the_same_value(drawn):
+def test_any_inverse_to_start_with_leads_to_the_same_value(products, drawn):
     game, reward = drawn
     cold = newton(game, reward)
     rule = stopping_rule(game, jnp.asarray(reward), None)
     for name, inverse in unhelpful_inverses(game.mdp).items():
-        warm, _ = steps_from(game, jnp.asarray(reward), jnp.zeros(5), inverse, rule)
+        warm, _ = matrix_steps_from(game, jnp.asarray(reward), jnp.zeros(5), inverse, rule, products=products)
         assert warm.verdict.converged, name
         scale = max(1, np.abs(cold.value).max())
         np.testing.assert_allclose(warm.value, cold.value, atol=2e-10 * scale, err_msg=name)
 
 
+@BY_PRODUCTS
 @given(games(shapes=((5, 4),)))
-def test_the_inverse_of_a_solution_solves_its_neighbour(drawn):
+def test_the_inverse_of_a_solution_solves_its_neighbour(products, drawn):
     game, reward = drawn
     rule = stopping_rule(game, jnp.asarray(reward), None)
     here, inverse = steps_from(game, jnp.asarray(reward), jnp.zeros(5), None, rule)
     moved = jnp.asarray(reward) + 1e-3 * jnp.arange(5.0)
-    there, _ = steps_from(game, moved, here.value, inverse, rule)
+    there, _ = matrix_steps_from(game, moved, here.value, inverse, rule, products=products)
     again = newton(game, moved)
     scale = max(1, np.abs(again.value).max())
     assert there.verdict.converged

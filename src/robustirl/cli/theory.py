@@ -19,6 +19,8 @@ from robustirl.irl.mce import PAPER_STEPS
 from robustirl.mdp import as_occupancy
 from robustirl.theory.existence import Closest, Matching, closest_occupancy, find_matching_policy
 
+EXPERT_NOISE = 0.1
+
 
 @dataclasses.dataclass(frozen=True)
 class Theory:
@@ -30,24 +32,24 @@ class Theory:
     """Which kernel the noise means; the environment's default when left out."""
     learner_noise: float = 0.0
     """The learner's noise."""
-    expert_noise: float = 0.1
-    """The expert's noise."""
+    expert_noise: float | None = None
+    """The expert's noise; 0.1 when left out."""
     occupancy: Path | None = None
     """An expert's state occupancy in place of an expert's world: a text file, one number a state."""
     demos: Path | None = None
     """Demonstrations in place of an expert's world: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
-    tail: Literal["renormalise", "hold", "chain"] = "renormalise"
-    """What stands in for the unseen rest of truncated demonstrations."""
+    tail: Literal["renormalise", "hold", "chain"] | None = None
+    """What stands in for the unseen rest of truncated demonstrations; they are renormalised when left out."""
     alpha: float | None = None
     """The player's chance of control; by the rule 1 - d/2 when left out."""
     discount: float | None = None
     """The discount; the environment's when left out."""
-    expert: Literal["soft", "optimal"] = "optimal"
-    """The expert's policy for the true reward; the theorems are about optimal ones."""
-    steps: int = PAPER_STEPS
-    """Parameter updates per fit."""
-    sweep: tuple[float, ...] = PAPER_EXPERT_NOISES
-    """The expert's noises along the figure's axis."""
+    expert: Literal["soft", "optimal"] | None = None
+    """The expert's policy for the true reward; optimal when left out, which is what the theorems are about."""
+    steps: int | None = None
+    """Parameter updates per fit; the paper's 200 when left out."""
+    sweep: tuple[float, ...] | None = None
+    """The expert's noises along the figure's axis; the paper's when left out."""
     out: Path | None = None
     """The folder for the figure; none is drawn when left out."""
 
@@ -56,20 +58,28 @@ def run_theory(command: Theory) -> int:
     """The `theory` command."""
     options = {} if command.discount is None else {"discount": command.discount}
     environment = envs.make(command.environment, **options)
+    if command.tail is not None and command.demos is None:
+        raise InvalidInputError(
+            f"--tail {command.tail} is for demonstrations; give some with --demos, or leave it out."
+        )
     if command.occupancy is not None or command.demos is not None:
         _require_no_expert(command)
         return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
     if command.out is not None and command.out.exists() and not command.out.is_dir():
         raise InvalidInputError(f"{command.out} is a file, but --out must name a folder; choose another name.")
-    noises = list(dict.fromkeys([command.expert_noise, *(command.sweep if command.out else ())]))
+    if command.sweep is not None and command.out is None:
+        raise InvalidInputError("--sweep is for the figure; name a folder for it with --out.")
+    noise = EXPERT_NOISE if command.expert_noise is None else command.expert_noise
+    axis = PAPER_EXPERT_NOISES if command.sweep is None else command.sweep
+    noises = list(dict.fromkeys([noise, *(axis if command.out else ())]))
     reports = report_pairs(
         environment,
         command.noise_model,
         command.learner_noise,
         noises,
         alpha=command.alpha,
-        expert=command.expert,
-        steps=command.steps,
+        expert=command.expert or "optimal",
+        steps=PAPER_STEPS if command.steps is None else command.steps,
     )
     _print_report(environment.name, reports[0])
     if command.out is not None:
@@ -89,10 +99,11 @@ def _require_no_expert(command: Theory) -> None:
     given = "--occupancy" if command.demos is None else "--demos"
     if command.demos is not None and command.occupancy is not None:
         raise InvalidInputError("--occupancy and --demos both stand for the expert; give one of them.")
-    for name, value in (("--alpha", command.alpha), ("--out", command.out)):
-        if value is not None:
+    for field in ("alpha", "out", "expert_noise", "expert", "steps", "sweep"):
+        if (value := getattr(command, field)) is not None:
+            name, shown = field.replace("_", "-"), " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise InvalidInputError(
-                f"{name} {value} is for fits and bounds, which need the expert's world and its true reward, not"
+                f"--{name} {shown} is for fits and bounds, which need the expert's world and its true reward, not"
                 f" {given}; leave one of the two out (`robustirl fit` learns from demonstrations)."
             )
 
@@ -114,7 +125,7 @@ def _from_demos(command: Theory, environment: envs.Environment) -> int:
     assert command.demos is not None
     given = demonstrations.load(command.demos)
     learner = environment.mdp(command.learner_noise, command.noise_model)
-    report = report_demonstrations(learner, given, tail=command.tail)
+    report = report_demonstrations(learner, given, tail=command.tail or "renormalise")
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
     _say(given.describe())
     _print_evidence(report)

@@ -37,6 +37,8 @@ from robustirl.types import ArrayLike
 
 PAPER_STEPS = 200
 
+_Given = tuple[MarkovGame, Float[Array, " S"], AbstractReward]  # What one fit of many is given.
+
 
 def fit(
     mdp: MDP,
@@ -86,11 +88,12 @@ def fit(
     """
     settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
     starts = None if initial_parameters is None else [initial_parameters]
-    problems, begins = _prepare([mdp], [occupancy], [alpha], reward, starts, *settings)
+    (given,), (begin,), shared = _prepare([mdp], [occupancy], [alpha], reward, starts, *settings)
+    problem = Problem(*given, *shared)
     if not callbacks:
-        return _learn_one(problems[0], begins[0], tolerance, throw)
+        return _learn_one(problem, begin, tolerance, throw)
     with single_threaded_blas(mdp.num_states):
-        result = learn_in_steps(problems[0], begins[0], callbacks)
+        result = learn_in_steps(problem, begin, callbacks)
     return _require_success(result, tolerance, "") if throw else result
 
 
@@ -181,8 +184,7 @@ def fit_batch(
         ((2, 3, 2), [0.889, 0.988])
     """
     settings = (optimizer, steps, tolerance, temperatures, planner_tolerance)
-    problems, starts = _prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings)
-    return _learn_all(problems, starts, vectorize)
+    return _learn_all(*_prepare(mdps, occupancies, alphas, rewards, initial_parameters, *settings), vectorize)
 
 
 def _prepare(
@@ -196,8 +198,8 @@ def _prepare(
     tolerance: float | None,
     temperatures: Temperatures,
     planner_tolerance: float | None,
-) -> tuple[list[Problem], list[PyTree | None]]:
-    """The problems and where to start each, after checking everything."""
+) -> tuple[list[_Given], list[PyTree | None], tuple]:
+    """What each problem is given, where to start it, and what all of them share, after checking everything."""
     temperatures = as_temperatures(temperatures)
     mdps = [as_world(mdp) for mdp in mdps]
     if not len(mdps) == len(occupancies) == len(alphas) > 0:
@@ -223,17 +225,15 @@ def _prepare(
         for game, expert in zip(games, experts, strict=True):
             stopping_rule(game, expert, planner_tolerance)  # Refuses a tolerance out of reach before work starts.
     threshold = as_float(0.0 if tolerance is None else tolerance)
-    problems = [
-        Problem(game, expert, model, threshold, optimizer, steps, temperatures, planner_tolerance)
-        for game, expert, model in zip(games, experts, models, strict=True)
-    ]
+    shared = (threshold, optimizer, steps, temperatures, planner_tolerance)
+    problems = list(zip(games, experts, models, strict=True))
     if starts is None:
-        return problems, [None] * len(problems)
+        return problems, [None] * len(problems), shared
     if len(starts) != len(problems):
         raise InvalidInputError(
             f"{len(starts)} initial parameters were given for {len(problems)} fits; give one for each, or none."
         )
-    return problems, [_as_parameters(start, model) for start, model in zip(starts, models, strict=True)]
+    return problems, [_as_parameters(start, model) for start, model in zip(starts, models, strict=True)], shared
 
 
 def _learn_one(problem: Problem, start: PyTree | None, tolerance: float | None, throw: bool) -> Fit:
@@ -243,19 +243,17 @@ def _learn_one(problem: Problem, start: PyTree | None, tolerance: float | None, 
     return _require_success(result, tolerance, "") if throw else result
 
 
-def _learn_all(problems: Sequence[Problem], starts: Sequence[PyTree | None], vectorize: bool | None) -> Fit:
+def _learn_all(
+    problems: Sequence[_Given], starts: Sequence[PyTree | None], shared: tuple, vectorize: bool | None
+) -> Fit:
     """All fits in one compiled call, as one stack."""
-    first = problems[0]
-    batch = Problem(
-        _stack([problem.game for problem in problems], "world"),
-        _stack([problem.expert for problem in problems], "occupancy"),
-        _stack([problem.model for problem in problems], "reward model"),
-        _stack([problem.threshold for problem in problems], "threshold"),
-        *(first.optimizer, first.steps, first.temperatures, first.planner_tolerance),
-    )
+    games, experts, models = zip(*problems, strict=True)
+    stacks = _stack(games, "world"), _stack(experts, "occupancy"), _stack(models, "reward model")
+    threshold, *settings = shared
+    batch = Problem(*stacks, jnp.full(len(problems), threshold), *settings)
     if vectorize is None:
         vectorize = jax.default_backend() != "cpu"
-    with single_threaded_blas(first.game.mdp.num_states):
+    with single_threaded_blas(games[0].mdp.num_states):
         return jax.block_until_ready(_learn_batch(batch, _stack(starts, "initial parameter"), vectorize))
 
 

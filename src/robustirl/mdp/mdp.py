@@ -107,7 +107,7 @@ def as_world(mdp: MDP) -> MDP:
         raise InvalidInputError(
             f"a world is needed, but {type(mdp).__name__} was given; an environment's world is its .mdp(noise)."
         )
-    if mdp.initial.dtype != jnp.zeros((), float).dtype:
+    if mdp.initial.dtype != jnp.result_type(float):
         raise InvalidInputError(
             f"this world was built in {mdp.initial.dtype}, and the precision has been changed since;"
             " build it after robustirl.enable_x64()."

@@ -80,7 +80,8 @@ def invert_matrix(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse:
     return PolicyInverse(jnp.linalg.inv(policy_system(mdp, policy)))
 
 
-SQUARED = 0.3  # How good an old inverse must be, as ‖I - A X‖, for a step that squares this to be worth it.
+STRAIGHT = 2  # Steps a device that prefers products takes before it looks whether they were enough.
+SQUARED = 5.0  # How good an old inverse must be, as ‖I - A X‖ in all entries, to be squared and not given up.
 
 
 def prefers_products() -> bool:
@@ -105,16 +106,21 @@ def renew_inverse(
     """
     if old is None or not (prefers_products() if products is None else products):
         return invert_matrix(mdp, policy)
-    system = policy_system(mdp, policy)
-    fault = jnp.eye(mdp.num_states, dtype=system.dtype) - system @ old.matrix
-    close = jnp.linalg.norm(fault) <= SQUARED
+    fresher, close, system = squared_inverse(mdp, policy, old)
     # A loop, not a condition: in a batch both sides of a condition are worked out, but a loop may not run at all.
     _, matrix = jax.lax.while_loop(
-        lambda state: ~state[0],
-        lambda _: (jnp.asarray(True), jnp.linalg.inv(system)),
-        (close, old.matrix + old.matrix @ fault),
+        lambda state: ~state[0], lambda _: (jnp.asarray(True), jnp.linalg.inv(system)), (close, fresher.matrix)
     )
     return PolicyInverse(matrix)
+
+
+def squared_inverse(
+    mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse
+) -> tuple[PolicyInverse, Bool[Array, ""], Float[Array, "S S"]]:
+    """Schulz's X + X (I - A X), whether the old inverse was good enough for that to be a better one, and A itself."""
+    system = policy_system(mdp, policy)
+    fault = jnp.eye(mdp.num_states, dtype=system.dtype) - system @ old.matrix
+    return PolicyInverse(old.matrix + old.matrix @ fault), jnp.linalg.norm(fault) <= SQUARED, system
 
 
 def refine_occupancy(
@@ -123,13 +129,18 @@ def refine_occupancy(
     inverse: PolicyInverse | None,
     start: Float[Array, " S"],
     tolerance: Float[Array, ""],
+    products: bool | None = None,
 ) -> tuple[Float[Array, " S"], PolicyInverse | None, Bool[Array, ""]]:
     """The occupancy of a policy, from a guess and the inverse for a neighbouring policy, if there is one.
 
     Every correction must at least halve the defect of the flow equation ρ = (1-γ) P₀ + γ P_πᵀ ρ; when one does not,
     the inverse is renewed for this very policy. Also returns the inverse in use at the end, and whether
     the error ‖ρ - ρ*‖₁ <= defect / (1-γ) is within the tolerance.
+
+    Where `products` are preferred (by device when left out) the first corrections are made without looking: to decide
+    whether a loop goes on, a GPU must wait for the host, which takes longer than a correction.
     """
+    products = prefers_products() if products is None else products
     goal = tolerance * (1 - mdp.discount)
     chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
     source = (1 - mdp.discount) * mdp.initial
@@ -153,8 +164,6 @@ def refine_occupancy(
     def corrected(state, inverse: PolicyInverse):
         return jax.lax.while_loop(lambda s: s[2] & (size(s[1]) > goal), lambda s: correct(s, inverse), state)
 
-    occupancy, fault, _ = corrected((start, defect(start), jnp.asarray(True)), inverse)
-
     def renewed(state, products: bool):
         """A better inverse and its corrections, where they are needed; as a loop, for the sake of batches."""
 
@@ -168,8 +177,23 @@ def refine_occupancy(
         found, newest, _ = jax.lax.while_loop(lambda s: s[2], attempt, (*state, needed))
         return found, newest
 
-    state = ((occupancy, fault), inverse)
-    if prefers_products():
-        state = renewed(state, products=True)
-    (occupancy, fault), newest = renewed(state, products=False)
+    state = start, defect(start), jnp.asarray(True)
+    if not products:
+        occupancy, fault, _ = corrected(state, inverse)
+        (occupancy, fault), newest = renewed(((occupancy, fault), inverse), products=False)
+        return jnp.maximum(occupancy, 0), newest, size(fault) <= goal
+    for _ in range(STRAIGHT):
+        state = correct(state, inverse)
+
+    def thoroughly(state):
+        """More of the same, then a better inverse, then an exact one; each only as far as the last did not suffice."""
+        (occupancy, fault), inverse, _ = state
+        occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), inverse)
+        found = renewed(renewed(((occupancy, fault), inverse), products=True), products=False)
+        return *found, jnp.asarray(False)
+
+    occupancy, fault, _ = state
+    (occupancy, fault), newest, _ = jax.lax.while_loop(
+        lambda s: s[2], thoroughly, ((occupancy, fault), inverse, size(fault) > goal)
+    )
     return jnp.maximum(occupancy, 0), newest, size(fault) <= goal
