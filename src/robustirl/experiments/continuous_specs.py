@@ -15,8 +15,12 @@ GAUSSIAN_GRID = "gaussian-grid"
 CONTINUOUS_ALPHAS = (1.0, 0.99, 0.97, 0.95, 0.9, 0.85)
 CONTINUOUS_LEARNER_NOISES = (0.0, 0.05, 0.1)
 CONTINUOUS_EXPERT_NOISES = (0.0, 0.05, 0.1, 0.15, 0.2)
-ALGORITHMS = {"default": RelativeEntropyConfig(), "paper": PAPER}
-"""By name: ours, and Algorithm 3 as printed."""
+ALGORITHMS = {
+    "default": RelativeEntropyConfig(),
+    "discounted": RelativeEntropyConfig(summary="discounted", centre="none", attempts=3),
+    "paper": PAPER,
+}
+"""By name: ours; with the summary that tells how long a trajectory took; and Algorithm 3 as printed."""
 SCALES = {"published": PUBLISHED_SCALES, "printed": (1.0,) * 7}
 """By name: the factors on the features, as in the published policies or as in the text."""
 
