@@ -12,9 +12,10 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs package clean
 
 help:
+	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
 	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
 	@echo "make compare     compare the five grids with the published numbers, cell by cell"
 	@echo "make layouts     ObjectWorld over forty layouts, with intervals; $(OUT)/layouts"
@@ -29,6 +30,9 @@ help:
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
+
+picture: .venv/run
+	$(BIN)/python -m robustirl.experiments.front_picture --out $(OUT)/front
 
 reproduce: .venv/run
 	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
@@ -91,6 +95,7 @@ clean:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/run: .venv/bin/python pyproject.toml constraints.txt
+	@echo "Installing into .venv; this is done once, and takes a minute or two."
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 

@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import plots
-from reading import LOCAL, NOISES, Place, Results, cell, count, places, read, seconds, table
+from front_table import BEGIN, quantecon, renew
+from reading import LOCAL, NOISES, Results, cell, count, places, read, table
 from report_sections import continuous, learning, memory, profile
 from robustirl.files import write_atomically
-from targets import best_peer, targets
+from targets import targets
 
 METHODS = ("value-iteration", "newton", "newton-krylov", "newton-sparse")
 REPEAT = """## To repeat
@@ -40,7 +41,12 @@ def main() -> None:
         sys.exit(f"{options.results} holds no result of scale.py; run that first, with --out in that folder.")
     figures = plots.draw(results, options.page.parent / "images")
     write_atomically(options.page, page(results, figures))
-    print(f"wrote {options.page} and {', '.join(str(figure) for figure in figures)}")
+    written = [options.page, *figures]
+    readme = options.page.resolve().parents[1] / "README.md"  # Its table of speed is made of the same files.
+    if readme.exists() and BEGIN in readme.read_text(encoding="utf-8"):
+        write_atomically(readme, renew(readme.read_text(encoding="utf-8"), results))
+        written.append(readme)
+    print(f"wrote {', '.join(str(path) for path in written)}")
 
 
 def page(results: Results, figures: list[Path]) -> str:
@@ -139,16 +145,6 @@ def peers(results: Results) -> list[str]:
         " named (value iteration, policy iteration, modified policy iteration)."
     )
     return [text, table(("γ", "states", "robustirl", "NumPy", "QuantEcon", "NumPy / ours"), body)]
-
-
-def quantecon(place: Place, states: int, discount: float) -> str:
-    """QuantEcon's fastest method, or what they all took at least."""
-    best = best_peer(place, "quantecon", states, discount)
-    if best:
-        short = {"modified_policy_iteration": "MPI", "value_iteration": "VI", "policy_iteration": "PI"}
-        return f"{seconds(best[0])} ({short[best[1]]})"
-    rows = place.find("peer", peer="quantecon", states=states, discount=discount)
-    return f"> {seconds(min(row['more_than'] for row in rows))}" if rows else "–"
 
 
 def solvers(results: Results) -> str:

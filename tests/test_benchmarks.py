@@ -158,6 +158,45 @@ def test_the_page_in_the_repository_is_that_of_its_files(load):
     assert report.page(results, images) == page.read_text(encoding="utf-8")
 
 
+def test_the_table_of_the_readme_is_written_between_its_marks(load, tmp_path):
+    front, reading = load("front_table"), load("reading")
+    peer = {"what": "peer", "states": 99_856, "discount": 0.99}
+    rows = [
+        solve_row(99_856, 0.25),
+        {**peer, "peer": "numpy", "seconds": 12.5, "extrapolated": True},
+        {**peer, "peer": "quantecon", "method": "policy_iteration", "seconds": 1.5},
+    ]
+    write(tmp_path, "cpu.json", scale_file(CPU, "2026-01-02T00:00:00", rows))
+    write(tmp_path, "gpu.json", scale_file(GPU, "2026-01-02T00:00:00", [solve_row(1_000_000, 0.05)]))
+    times = {"alpha=1": {"median": 0.04}, "alpha=0.9": {"median": 0.03}}
+    slower = {"alpha=1": {"median": 0.05}, "alpha=0.9": {"median": 0.02}}
+    small = {"one_run": {"before": times, "after": slower}, "imitation": {"seconds_for_200_steps": 52.0}}
+    write(tmp_path, "small.json", small)
+    results = reading.read(tmp_path)
+    before = f"# A page\n\n{front.BEGIN}\nold numbers\n{front.END}\n\nand more\n"
+    after = front.renew(before, results)
+    assert after.startswith("# A page\n")
+    assert after.endswith("and more\n")
+    assert "old numbers" not in after
+    assert "| standard MCE IRL, 100 states, 200 steps, one core | 40 ms | imitation: 52 s | 1300 |" in after
+    assert "| robust MCE IRL, the same, α = 0.9 | 20 ms | none has it | – |" in after
+    planning = "| robust soft solution, 99 856 states, γ = 0.99, two cores | 250 ms |"
+    assert f"{planning} QuantEcon: 1.5 s (PI), NumPy: ~ 12.5 s | 6, 50 |" in after
+    assert "| robust soft solution, 1 000 000 states, γ = 0.99, a GPU | 50 ms | – | – |" in after
+    assert front.renew(after, results) == after
+    assert front.renew("no marks", results) == "no marks"
+
+
+def test_the_table_in_the_readme_is_that_of_the_files(load):
+    front, reading = load("front_table"), load("reading")
+    results = reading.read(FOLDER / "results")
+    if results.small is None or results.cpu is None:
+        pytest.skip("no results are kept yet")
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    assert front.BEGIN in readme
+    assert front.renew(readme, results) == readme, "run python benchmarks/report.py"
+
+
 @pytest.mark.slow
 def test_a_quick_run_measures_and_reports(tmp_path):
     out, page = tmp_path / "scale.json", tmp_path / "page.md"

@@ -133,6 +133,12 @@ def test_csv_files_made_elsewhere_are_read(tmp_path):
     assert load(path) == expected
 
 
+def test_csv_files_written_by_hand_are_read(tmp_path):
+    expected = Demonstrations.from_arrays([[3, 4, 2], [5]], [[1, 0], []], terminated=[True, False])
+    spaced = ("0, 0, 3, 1, false", "0, 1, 4, 0, false", "0, 2, 2, , true", "", "1, 0, 5, , false", "", "")
+    assert load(csv_file(tmp_path, HEADER.replace(",", ", "), *spaced)) == expected
+
+
 @pytest.mark.parametrize(
     ("lines", "culprits"),
     [
@@ -154,7 +160,8 @@ def test_csv_files_made_elsewhere_are_read(tmp_path):
         ((HEADER, "0,0,99999999999999999999,,true"), ["line 2", "'state'", "99999999999999999999"]),
         ((HEADER, "0,0,3,1,", "0,1,4,,perhaps"), ["line 3", "'terminated'", "'perhaps'"]),
         ((HEADER, "0,0,3,1,", "0,1,4,,"), ["line 3", "'terminated'", "says nothing"]),
-        ((HEADER, "0,0,3,1,true", "0,1,4,,true"), ["line 2", "'terminated'", "says something"]),
+        ((HEADER, "0,0,3,1,", "", "0,1,4,,perhaps"), ["line 4", "'perhaps'"]),  # Blank lines are counted.
+        ((HEADER, "0,0,3,1,true", "0,1,4,,true"), ["line 2", "'terminated'", "says true"]),
         ((HEADER, "0,0,3,1,", "0,1,4,2,true"), ["line 3", "'action'", "filled"]),
         ((HEADER, "0,0,3,1,", "0,1,4,,", "0,2,4,,true"), ["line 3", "'action'", "empty"]),
         ((HEADER, "0,0,3,1,", "0,1"), ["line 3", "2 columns", "5"]),

@@ -248,7 +248,7 @@ DEMONSTRATIONS = [
         lambda: load(written(COLUMNS + "0,0,1,0,\n0,1,1,,\n", "open.csv")),
         (
             "the column 'terminated' says nothing in line 3 of open.csv, step 1 of episode 0; it must be true or "
-            "false in the last row of every episode and empty in all others (the file may have been cut off)."
+            "false in the last row of every episode and empty or false in all others (the file may have been cut off)."
         ),
     ),
     Case(

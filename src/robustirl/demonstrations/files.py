@@ -3,7 +3,7 @@
     .npz       NumPy arrays `states`, `actions` (if any), `lengths`, `terminated`, and `schema`
     .jsonl     a header, then one JSON object an episode: `states`, `actions` (if any), `terminated`
     .csv       one row a state (see `tables.py`)
-    .parquet   the same table, for which the extra `parquet` must be installed (see `parquet.py`)
+    .parquet   the same table (see `parquet.py`)
 
 No format runs code when it is read. A file is replaced whole or left as it was.
 """

@@ -4,11 +4,11 @@
     step         0, 1, …, n within each episode
     state        s_t
     action       a_t; empty in the last row of an episode, which has no action, and everywhere if there are none
-    terminated   `true` or `false` in the last row of an episode, empty in all others
+    terminated   `true` or `false` in the last row of an episode, empty or `false` in all others
 
 The first line of a CSV file that `save` wrote is a comment, `# robustirl.demonstrations schema=1 rows=5 actions=true`,
 which spreadsheets show as text and `pandas.read_csv(path, comment="#")` skips. It lets a file that was cut off be
-recognised. Files made elsewhere need not have it, nor the column `action`.
+recognised. Files made elsewhere, or by hand, need not have it, nor the column `action`; blank lines are passed over.
 """
 
 import csv
@@ -66,12 +66,13 @@ def from_table(
     last = np.append(begins[1:], True)
     ends = columns["terminated"]
     told = ~np.ma.getmaskarray(ends)
-    if (told != last).any():
-        i = int(np.argmax(told != last))
-        problem = "says nothing" if last[i] else "says something"
+    wrong = np.where(last, ~told, told & np.ma.getdata(ends).astype(bool))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        problem = "says nothing" if last[i] else "says true"
         raise InvalidInputError(
             f"the column 'terminated' {problem} in {row(i)}, step {step[i]} of episode {episode[i]}; it must be true or"
-            " false in the last row of every episode and empty in all others (the file may have been cut off)."
+            " false in the last row of every episode and empty or false in all others (the file may have been cut off)."
         )
     actions = columns.get("action")
     if actions is not None:
@@ -136,13 +137,15 @@ def read_csv(content: bytes, path: str) -> Demonstrations:
         rows = list(csv.reader(lines[first:], strict=True))
     except csv.Error as error:
         raise InvalidInputError(f"{path} is not a CSV file ({error}).") from None
+    places = [first + 1 + i for i, cells in enumerate(rows) if cells]
+    rows = [cells for cells in rows if cells]  # People leave blank lines between episodes and at the end.
     if len(rows) < 2:
         raise InvalidInputError(f"{path} has no rows under its header; there must be at least one episode.")
     header, rows = [name.strip() for name in rows[0]], rows[1:]
     require_columns(path, header)
 
     def row(i: int) -> str:
-        return f"line {i + first + 2} of {path}"
+        return f"line {places[i + 1]} of {path}"
 
     for i, cells in enumerate(rows):
         if len(cells) != len(header):
@@ -163,12 +166,13 @@ def read_csv(content: bytes, path: str) -> Demonstrations:
 def _numbers(name: str, cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
     """A column of whole numbers, empty cells masked."""
     for i, cell in enumerate(cells):
-        if not (cell.isdecimal() and len(cell) < 19) and cell != "" and not _is_whole(cell):
+        if not (cell.isdecimal() and len(cell) < 19) and cell.strip() and not _is_whole(cell):
             raise InvalidInputError(
                 f"the column {name!r} holds {shown(cell)} in {row(i)}, but a whole number of at least 0 is needed."
             )
-    values = np.array([int(cell) if cell else 0 for cell in cells], dtype=np.int64)
-    return np.ma.array(values, mask=[cell == "" for cell in cells])
+    given = [bool(cell.strip()) for cell in cells]
+    values = np.array([int(cell) if there else 0 for cell, there in zip(cells, given, strict=True)], dtype=np.int64)
+    return np.ma.array(values, mask=[not there for there in given])
 
 
 def _is_whole(cell: str) -> bool:

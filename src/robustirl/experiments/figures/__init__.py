@@ -4,6 +4,7 @@ from matplotlib.figure import Figure as Figure
 
 from robustirl.experiments.figures.continuous import figure_continuous as figure_continuous
 from robustirl.experiments.figures.fit import figure_fit as figure_fit
+from robustirl.experiments.figures.front import figure_front as figure_front
 from robustirl.experiments.figures.landscape import figure_landscape as figure_landscape
 from robustirl.experiments.figures.maps import draw_reward_map as draw_reward_map
 from robustirl.experiments.figures.maps import figure_maps as figure_maps

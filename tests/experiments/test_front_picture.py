@@ -1,0 +1,60 @@
+"""The picture at the front door shows what was computed, and the README says the same."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robustirl.experiments import run
+from robustirl.experiments.figures import figure_front
+from robustirl.experiments.front_picture import NOISES, specs_of
+from robustirl.experiments.runner import flat
+from robustirl.experiments.toy_text_study import AUTO, choice
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def records():
+    """The two ends of the picture, as it is made."""
+    return [item.record for item in flat(run(specs_of((NOISES[0], NOISES[-1])), workers=1))]
+
+
+def means(records, noise):
+    own = [r for r in records if r.spec.expert_noise == noise]
+    return {name: np.mean([r.total_return for r in own if choice(r) == name]) for name in ("1", AUTO)}
+
+
+def test_robust_holds_on_where_standard_fails(records):
+    near, far = means(records, 0.0), means(records, 0.2)
+    optimal = records[0].optimal_return
+    assert near["1"] == pytest.approx(near[AUTO])  # No mismatch, no opponent: α from the data is 1.
+    lost, kept = optimal - far["1"], optimal - far[AUTO]
+    assert lost > 400
+    assert kept < 0.2 * lost
+
+
+def test_the_readme_names_the_numbers_of_its_picture(records):
+    caption = re.search(r"returns (-\d+).*?robust one (-\d+).*?best there is,? (-\d+)", README.read_text("utf-8"), re.S)
+    assert caption
+    far = means(records, 0.2)
+    named = [float(number) for number in caption.groups()]
+    assert named == pytest.approx([far["1"], far[AUTO], records[0].optimal_return], abs=0.6)
+
+
+def test_the_curves_are_the_means_of_the_records(records):
+    axes = figure_front(records).axes[0]
+    drawn = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axes.get_lines()}
+    for name in ("1", AUTO):
+        assert tuple(round(means(records, noise)[name], 6) for noise in (0.0, 0.2)) in drawn
+    words = " ".join(text.get_text() for text in axes.texts)
+    assert all(name in words for name in ("standard IRL", "robust IRL", "α = 0.8", "best there is"))
+    assert axes.get_legend() is None
+
+
+def test_a_picture_without_the_robust_learner_is_refused(records, refused):
+    fixed = [dataclasses.replace(r) for r in records if not r.spec.auto]
+    with refused("alpha = auto"):
+        figure_front(fixed)
