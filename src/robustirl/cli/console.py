@@ -12,6 +12,7 @@ console = Console(width=None if sys.stdout.isatty() else 120)
 errors = Console(stderr=True)
 
 MOST_NAMED = 8  # More files than this are counted, not listed.
+STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.
 
 
 def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcome], total: int) -> Outcome:
@@ -68,4 +69,5 @@ def progress_bar() -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(),
         console=errors,
+        speed_estimate_period=STEADY,
     )

@@ -123,9 +123,10 @@ def _inspect(command: Inspect) -> None:
     if world is not None:
         estimate = demonstrations.estimate_occupancy(found, num_states=world.num_states, discount=float(world.discount))
         console.print(
-            f"{command.env}: its states and actions go with this world of {world.num_states} states; the occupancy at"
-            f" γ = {estimate.discount:g} is known to within {estimate.error:.3g} in l1 (95 %), of which"
-            f" {estimate.bias:.3g} is for truncated episodes.",
+            f"{command.env}: its states{' and actions' if found.has_actions else ''} go with this world of"
+            f" {world.num_states} states; the occupancy at γ = {estimate.discount:g} is known to within"
+            f" {estimate.error:.3g} in l1 (95 %; 2 is the most possible), of which {estimate.bias:.3g} is for truncated"
+            " episodes.",
             highlight=False,
             soft_wrap=True,
         )

@@ -108,7 +108,7 @@ def run_doctor(command: Doctor) -> int:  # noqa: ARG001
         missing = [name for name, version in libraries.items() if version is None]
         have = ", ".join(f"{name} {version}" for name, version in libraries.items() if version is not None)
         note = f"pip install 'robustirl[{extra}]' brings {', '.join(missing)}" if missing else have
-        _say(f"extra {extra}: {'missing; ' if missing else 'present; '}{note}")
+        _say(f"extra {extra}: {'not installed, and optional; ' if missing else 'present; '}{note}")
     begun = time.perf_counter()
     try:
         checks = self_check()

@@ -7,7 +7,7 @@ import matplotlib.colors
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MultipleLocator
+from matplotlib.ticker import FuncFormatter
 
 from robustirl.envs import GridWorld
 from robustirl.errors import InvalidInputError
@@ -18,7 +18,8 @@ from robustirl.experiments.toy_text_study import AUTO, cells
 
 TALK = STYLE | {"font.size": 12, "axes.grid": False, "axes.linewidth": 0.9}
 """The house's style, to be read from the last row."""
-BLUE, PALE = ROBUST[3], ROBUST[5]
+BLUE, PALE, SKY = ROBUST[3], "#8fc9ee", "#3f9bd1"
+"""The robust learners, and the words of the pale one, which a projector would swallow."""
 SHADES = {-100.0: "#444444", -1.0: "#e2e2e2", 0.0: "#ffffff"}
 """The cells of the little map, by their reward."""
 
@@ -36,13 +37,13 @@ def figure_front(records: Sequence[Record]) -> Figure:
     if missing := {"1", AUTO} - curves.keys():
         raise InvalidInputError(f"the records hold no runs with alpha = {min(missing)}, which the picture needs.")
     with matplotlib.rc_context(TALK):
-        figure = Figure(figsize=(9.6, 5.0), layout="constrained")
+        figure = Figure(figsize=(10.4, 5.0), layout="constrained")
         axes = figure.subplots()
         optimal = records[0].optimal_return
         noises = np.array(sorted(curves["1"]))
-        axes.axhline(optimal, color=OPTIMAL, linestyle=(0, (4, 3)), linewidth=1.4)
+        axes.plot(noises[[0, -1]], [optimal, optimal], color=OPTIMAL, linestyle=(0, (4, 3)), linewidth=1.6)
         for choice in sorted(curves.keys() - {"1", AUTO}):
-            _draw(axes, curves[choice], PALE, 1.6, band=False)
+            _draw(axes, curves[choice], PALE, 1.8, band=False)
         _draw(axes, curves["1"], STANDARD, 2.6)
         _draw(axes, curves[AUTO], BLUE, 2.6)
         _frame(axes, noises, records[0].spec.learner_noise)
@@ -62,17 +63,22 @@ def _draw(axes: Axes, curve: dict[float, Interval], colour: str, width: float, *
     axes.plot(noises, [entry.mean for entry in own], color=colour, linewidth=width, solid_capstyle="round")
 
 
+def _where(learner: float) -> str:
+    own = "without noise" if learner == 0 else f"with a noise of {learner:g}"
+    return f"noise of the expert's world, for a learner {own}"
+
+
 def _frame(axes: Axes, noises: np.ndarray, learner: float) -> None:
-    axes.set_xlim(noises[0], noises[-1] * 1.36)  # Room for words at the right.
+    axes.set_xlim(noises[0], noises[-1] * 1.48)  # Room for words at the right.
     axes.spines.bottom.set_bounds(noises[0], noises[-1])
-    axes.xaxis.set_major_locator(MultipleLocator(0.05))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2f}" if x <= noises[-1] + 1e-9 else ""))
+    axes.set_xticks(np.linspace(noises[0], noises[-1], 5))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.0f}".replace("-", "−")))
     axes.tick_params(length=3)
-    axes.set_xlabel(f"noise of the expert's world (the learner's: {learner:g})", loc="left")
+    axes.set_xlabel(_where(learner), loc="left")
     axes.set_ylabel("return in the learner's world")
     axes.set_title(
-        "The further apart the worlds, the worse standard IRL; robust IRL holds on",
+        "The further apart the worlds, the worse standard IRL. Robust IRL holds on.",
         loc="left",
         fontsize=13.5,
         fontweight="bold",
@@ -81,42 +87,31 @@ def _frame(axes: Axes, noises: np.ndarray, learner: float) -> None:
 
 
 def _words(axes: Axes, curves: dict[str, dict[float, Interval]], optimal: float) -> None:
-    """A name at the end of each line, moved apart where lines end together."""
+    """A name at the end of each line, a little apart where lines end together."""
     end = max(curves["1"])
-    standard, robust = (curves[choice][end].mean for choice in ("1", AUTO))
     fixed = sorted(curves.keys() - {"1", AUTO})
     names = [
-        (optimal, "the best there is", OPTIMAL, "normal"),
-        (robust, "robust IRL,\nα from the data", BLUE, "bold"),
-        (standard, "standard IRL", STANDARD, "bold"),
+        (optimal, "the best there is", OPTIMAL, "normal", 6),
+        *((curves[name][end].mean, f"robust IRL, α = {name}", SKY, "normal", 5) for name in fixed),
+        (curves[AUTO][end].mean, "robust IRL, α from the data", BLUE, "bold", -5),
+        (curves["1"][end].mean, "standard IRL", STANDARD, "bold", 0),
     ]
-    for place, text, colour, weight in names:
+    for place, text, colour, weight, up in names:
         axes.annotate(
             text,
             (end, place),
-            xytext=(8, 0),
+            xytext=(8, up),
             textcoords="offset points",
             va="center",
             color=colour,
             fontweight=weight,
             annotation_clip=False,
         )
-    for choice in fixed:
-        curve = curves[choice]
-        middle = sorted(curve)[3 * len(curve) // 4]
-        axes.annotate(
-            f"α = {choice}",
-            (middle, curve[middle].mean),
-            xytext=(2, 6),
-            textcoords="offset points",
-            color=PALE,
-            fontsize=10.5,
-        )
 
 
 def _map(axes: Axes, environment: GridWorld) -> None:
     """The world, small, in the corner that the curves leave free."""
-    inset = axes.inset_axes((0.035, 0.06, 0.21, 0.40))
+    inset = axes.inset_axes((0.03, 0.07, 0.20, 0.40))
     rewards = np.asarray(environment.rewards)
     colours = [[matplotlib.colors.to_rgb(SHADES.get(float(value), "#999999")) for value in row] for row in rewards]
     inset.imshow(colours)
@@ -128,5 +123,5 @@ def _map(axes: Axes, environment: GridWorld) -> None:
     inset.spines[:].set_color("#999999")
     for row, column in environment.goals:
         inset.text(column, row, "G", ha="center", va="center", fontsize=9, fontweight="bold", color=STANDARD)
-    words = "start anywhere,\nreach G;\na dark cell costs 100,\na light one 1"
-    axes.text(0.265, 0.26, words, transform=axes.transAxes, fontsize=10, color="#555555", va="center", linespacing=1.35)
+    words = "Start anywhere,\nreach G.\nA dark cell costs 100,\na light one 1."
+    axes.text(0.225, 0.27, words, transform=axes.transAxes, fontsize=10, color="#555555", va="center", linespacing=1.35)
