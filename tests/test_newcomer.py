@@ -1,5 +1,6 @@
 """The first ten minutes are as they are written down: the file by hand, the commands, and every line they print."""
 
+import itertools
 import shlex
 from pathlib import Path
 
@@ -14,7 +15,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "newcomer.md"
 def sessions():
     """Pairs of commands and what is printed, from the page."""
     found = blocks(PAGE, "sh", "text")
-    return [(a, b) for a, b in zip(found, found[1:], strict=False) if "test_newcomer" in a.comment]
+    return [(a, b) for a, b in itertools.pairwise(found) if "test_newcomer" in a.comment]
 
 
 def plain(text):

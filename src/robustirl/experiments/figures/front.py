@@ -1,6 +1,7 @@
 """The picture at the front door: one panel, three curves, and words beside them instead of a legend."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib
 import matplotlib.colors
@@ -16,7 +17,7 @@ from robustirl.experiments.layouts import Interval
 from robustirl.experiments.specs import Record
 from robustirl.experiments.toy_text_study import AUTO, cells
 
-TALK = STYLE | {"font.size": 12, "axes.grid": False, "axes.linewidth": 0.9}
+TALK: dict[Any, Any] = STYLE | {"font.size": 12, "axes.grid": False, "axes.linewidth": 0.9}
 """The house's style, to be read from the last row."""
 BLUE, PALE, SKY = ROBUST[3], "#8fc9ee", "#3f9bd1"
 """The robust learners, and the words of the pale one, which a projector would swallow."""
