@@ -1,5 +1,6 @@
 """The README's table of speed beside the peers, from the result files; no number in it is typed by hand."""
 
+import math
 import re
 
 from reading import LOCAL, Place, Results, Row, cell, count, seconds, table
@@ -47,7 +48,7 @@ def _planning(place: Place | None) -> list[list[str]]:
             others.append(f"QuantEcon: {shown}")
             factors.append(times(best[0], ours["seconds"]) if best else NONE)
         if numpy := place.one("peer", peer="numpy", **labels):
-            others.append(f"NumPy: {cell(numpy)}")
+            others.append(f"NumPy: {cell(numpy)}".replace("~ ", "~\u00a0"))
             factors.append(times(numpy["seconds"], ours["seconds"]))
         cores = place.machine["cores"]
         where = {1: "one core", 2: "two cores"}.get(cores, f"{cores} cores")
@@ -63,13 +64,20 @@ def _accelerator(place: Place | None) -> list[list[str]]:
         rows.append([_solution(solved, place.name), cell(solved), NONE, NONE])
     learnt = place.one("irl", states=MILLION)
     if learnt and learnt["steps"] >= 200:
-        what = f"robust MCE IRL, {count(learnt['states'])} states, {learnt['steps']} steps, {place.name}"
+        what = f"robust MCE IRL, {_about(learnt['states'])} states, {learnt['steps']} steps, {place.name}"
         rows.append([what, seconds(learnt["seconds"]), NONE, NONE])
     return rows
 
 
 def _solution(row: Row, where: str) -> str:
-    return f"robust soft solution, {count(row['states'])} states, γ = {row['discount']:g}, {where}"
+    return f"robust planning, {_about(row['states'])} states, γ = {row['discount']:g}, {where}"
+
+
+def _about(states: int) -> str:
+    """A power of ten where it is one, give or take five per cent: grids are squares."""
+    power = round(math.log10(states))
+    near = abs(math.log(states / 10**power)) < 0.05
+    return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(power))}" if near else count(states)
 
 
 def quantecon(place: Place, states: int, discount: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 
 from robustirl.experiments import run
 from robustirl.experiments.figures import figure_front
@@ -45,13 +46,16 @@ def test_the_readme_names_the_numbers_of_its_picture(records):
     assert named == pytest.approx([far["1"], far[AUTO], records[0].optimal_return], abs=0.6)
 
 
-def test_the_curves_are_the_means_of_the_records(records):
+def test_curves_and_their_names_are_of_one_colour(records):
     axes = figure_front(records).axes[0]
-    drawn = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axes.get_lines()}
-    for name in ("1", AUTO):
-        assert tuple(round(means(records, noise)[name], 6) for noise in (0.0, 0.2)) in drawn
-    words = " ".join(text.get_text() for text in axes.texts)
-    assert all(name in words for name in ("standard IRL", "robust IRL", "α = 0.8", "best there is"))
+    lines = {line.get_color(): np.asarray(line.get_ydata(), float) for line in axes.get_lines()}
+    names = {text.get_text(): text for text in axes.texts if isinstance(text, Annotation)}
+    for choice_of, name in (("1", "standard IRL"), (AUTO, "robust IRL, α from the data")):
+        expected = [means(records, noise)[choice_of] for noise in (0.0, 0.2)]
+        assert lines[names[name].get_color()] == pytest.approx(expected)
+        assert names[name].xy == pytest.approx((0.2, expected[-1]))
+    assert lines[names["the best there is"].get_color()] == pytest.approx(records[0].optimal_return)
+    assert "robust IRL, α = 0.8" in names
     assert axes.get_legend() is None
 
 
