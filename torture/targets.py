@@ -1,8 +1,8 @@
 """Every loader as a fuzz target: bytes in; out comes a value or one plain sentence, and nothing else.
 
 Files with a checksum are fuzzed twice: as they are, where nearly every change is caught by the checksum, and inside
-of it (`*-note`, `*-records`), where the checksum is made to fit and the decoder has to cope. `npz-header` does the same
-for the arrays of an .npz file, whose zip directory has checksums of its own.
+of it (`*-note`, `*-records`), where the checksum is made to fit and the decoder has to cope. `npz-header` and
+`world-kernel` do the same for the arrays of an .npz file, whose zip directory has checksums of its own.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ robustirl.enable_x64()
 
 from robustirl import demonstrations, irl  # noqa: E402
 from robustirl.demonstrations import Demonstrations  # noqa: E402
-from robustirl.envs import ThreeState  # noqa: E402
+from robustirl.envs import ThreeState, from_file  # noqa: E402
 from robustirl.errors import InvalidInputError  # noqa: E402
 from robustirl.experiments.batch_files import digest, encode, read_batch  # noqa: E402
 from robustirl.experiments.occupancy_file import read_occupancy  # noqa: E402
@@ -111,15 +111,38 @@ def _demo_seeds(suffix: str) -> Callable[[], list[bytes]]:
 
 def _one_member(path: Path) -> object:
     """Demonstrations whose array of states is, in an otherwise sound .npz file, what was given."""
-    content = io.BytesIO(_sound_npz())
+    return _with_member(path, _sound_npz(), "states.npy", demonstrations.load)
+
+
+def _with_member(path: Path, sound: bytes, member: str, load: Callable[[Path], object]) -> object:
+    """Read an .npz file whose one array is what was given, with a checksum that fits."""
     made = path.with_name("made.npz")
     try:
-        with zipfile.ZipFile(content) as sound, zipfile.ZipFile(made, "w") as file:
-            for name in sound.namelist():
-                file.writestr(name, path.read_bytes() if name == "states.npy" else sound.read(name))
-        return demonstrations.load(made)
+        with zipfile.ZipFile(io.BytesIO(sound)) as whole, zipfile.ZipFile(made, "w") as file:
+            for name in whole.namelist():
+                file.writestr(name, path.read_bytes() if name == member else whole.read(name))
+        return load(made)
     finally:
         made.unlink(missing_ok=True)
+
+
+KERNEL = np.array([[[0.5, 0.5], [0.0, 1.0]], [[0.0, 0.0], [0.0, 1.0]]])
+
+
+def _world_seeds() -> list[bytes]:
+    rest = {"initial": np.array([1.0, 0.0]), "discount": np.array(0.9), "shape": np.array([1, 2])}
+    worlds = ({"kernel": KERNEL}, {"kernel": KERNEL, "reward": np.zeros((2, 2)), **rest})
+    return [_saved(lambda path, world=world: np.savez(path, allow_pickle=False, **world), ".npz") for world in worlds]
+
+
+def _kernel_seeds() -> list[bytes]:
+    arrays = (KERNEL, KERNEL.astype(">f4"), (KERNEL > 0.5).astype(np.uint8))
+    return [_saved(lambda path, array=array: np.save(path, array), ".npy") for array in arrays]
+
+
+def _world_with_kernel(path: Path) -> object:
+    """A world whose kernel is what was given."""
+    return _with_member(path, _world_seeds()[0], "kernel.npy", from_file)
 
 
 def _npy_seeds() -> list[bytes]:
@@ -289,6 +312,8 @@ TARGETS: dict[str, Target] = {
     "batch": Target(_batch_seeds, read_batch, ".npz"),
     "batch-records": Target(_record_seeds, _with_records, ".json", json=True),
     "store-note": Target(_store_seeds, _load_note, ".json", json=True),
+    "world": Target(_world_seeds, from_file, ".npz"),
+    "world-kernel": Target(_kernel_seeds, _world_with_kernel, ".npy"),
     "occupancy": Target(lambda: [b"0.5\n0.25\n0.25\n", b"# a comment\n1e-3 # rest\n0.999\n"], read_occupancy, ".txt"),
 }
 

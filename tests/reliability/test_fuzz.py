@@ -9,7 +9,7 @@ from torture.targets import TARGETS, try_input
 
 CORPUS = Path(__file__).parent / "corpus"
 KEPT = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
-INPUTS = {"model": 100, "model-note": 15, "batch-records": 40, "npz-header": 60}
+INPUTS = {"model": 100, "model-note": 15, "batch-records": 40, "npz-header": 60, "world": 60, "world-kernel": 60}
 
 
 def test_the_corpus_is_small_and_every_target_is_known():

@@ -26,7 +26,7 @@ class Make:
     """Let an expert act in its world, and record it."""
 
     env: str
-    """The expert's world: an environment's name, or the id of a Gymnasium one with a table."""
+    """The expert's world: an environment's name, a file of your own with a reward (.npz), or a Gymnasium id."""
     out: Path
     """The file to write: .npz, .jsonl, .csv or .parquet."""
     episodes: int = 1000

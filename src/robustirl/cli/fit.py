@@ -20,7 +20,8 @@ class Fit:
     """
 
     env: str
-    """The learner's world: an environment's name, or the id of a Gymnasium one with a table, as FrozenLake-v1."""
+    """The learner's world: an environment's name, a file of your own (world.npz with an array kernel, [S, A, S]), or
+    the id of a Gymnasium environment with a table, as FrozenLake-v1."""
     demos: Path
     """The demonstrations: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
     out: Path

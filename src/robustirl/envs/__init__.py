@@ -10,3 +10,4 @@ from robustirl.envs.registry import names as names
 from robustirl.envs.registry import register as register
 from robustirl.envs.registry import unregister as unregister
 from robustirl.envs.three_state import ThreeState as ThreeState
+from robustirl.envs.world_files import from_file as from_file

@@ -14,6 +14,7 @@ import numpy as np
 
 from robustirl import demonstrations, envs
 from robustirl.demonstrations import Demonstrations
+from robustirl.envs.world_files import SUFFIX
 from robustirl.errors import InvalidInputError
 from robustirl.experiments.store import write_atomically
 from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL
@@ -31,7 +32,8 @@ class FitRequest:
     """What to learn from what.
 
     Attributes:
-        environment: The name of an environment, or the id of a Gymnasium one that has a table.
+        environment: The name of an environment, a file with a world (.npz), or the id of a Gymnasium environment that
+            has a table.
         demonstrations: The file.
         alpha: α, or "auto".
         noise: Of the learner's world.
@@ -72,7 +74,7 @@ class FitJob:
 
 
 def find_environment(name: str, discount: float | None = None) -> envs.Environment:
-    """The environment of that name, or the one that Gymnasium has under that id.
+    """The environment of that name, the world in that file, or the one that Gymnasium has under that id.
 
     Example:
         >>> find_environment("gridworld-4").name
@@ -81,6 +83,8 @@ def find_environment(name: str, discount: float | None = None) -> envs.Environme
     options: dict[str, Any] = {} if discount is None else {"discount": discount}
     if name in envs.names():
         return envs.make(name, **options)
+    if name.endswith(SUFFIX):
+        return envs.from_file(name, **options)
     from robustirl.envs.gymnasium_tables import from_gymnasium
 
     try:

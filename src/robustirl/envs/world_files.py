@@ -1,0 +1,119 @@
+"""A world of one's own in a file, so that the command line can learn in it: an .npz of plain arrays.
+
+    kernel     `[S, A, S]`, T(s'|s,a); a row of zeros says that there is no such action
+    initial    `[S]`, P₀; uniform when left out
+    discount   γ, one number; 0.99 when left out
+    reward     `[S]` or `[S, A]`, the true one, where it is known: experts need it, learners do not
+    shape      rows and columns, where the first states are the cells of a grid; only pictures use it
+
+`numpy.savez("world.npz", kernel=kernel, discount=0.9)` writes one. Reading it runs no code.
+"""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+
+from robustirl.envs.tabular import Outcomes, TabularEnvironment
+from robustirl.errors import InvalidInputError
+from robustirl.files import read_arrays, shown
+from robustirl.mdp.checks import as_floats
+
+SUFFIX = ".npz"
+ARRAYS = ("kernel", "initial", "discount", "reward", "shape")
+DISCOUNT = 0.99
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WorldFromFile(TabularEnvironment):
+    """A world that was read from a file; its reward may be unknown, and then nothing but learners can use it."""
+
+    reward_known: bool = True
+
+    @property
+    def reward(self) -> np.ndarray:
+        if not self.reward_known:
+            raise InvalidInputError(
+                f"{self.name} holds no array 'reward', so that there is no expert to ask; add the true reward, [S]."
+            )
+        return self.rewards
+
+
+def from_file(path: str | os.PathLike[str], *, discount: float | None = None) -> WorldFromFile:
+    """The world of a file.
+
+    Args:
+        path: The file, an .npz with the arrays `kernel` and, if you like, `initial`, `discount`, `reward`, `shape`.
+        discount: γ, where it is to be another than the file's.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.savez(f"{folder}/coin.npz", kernel=[[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9, initial=[1.0, 0.0])
+        ...     world = from_file(f"{folder}/coin.npz").mdp()
+        >>> world.num_states, float(world.discount)
+        (2, 0.9)
+    """
+    arrays = _read(Path(path))
+    kernel = as_floats(f"the array 'kernel' of {path}", arrays["kernel"])
+    if kernel.ndim != 3 or kernel.shape[0] != kernel.shape[2] or not kernel.size:
+        raise InvalidInputError(
+            f"the array 'kernel' of {path} has shape {kernel.shape}, but [S, A, S] is needed: states, actions, states."
+        )
+    size = len(kernel)
+    reward = arrays.get("reward")
+    world = WorldFromFile(
+        str(path),
+        outcomes=Outcomes(np.broadcast_to(np.arange(size), kernel.shape), kernel),
+        rewards=np.zeros(size) if reward is None else _checked(path, "reward", reward, ((size,), kernel.shape[:2])),
+        initial=_checked(path, "initial", arrays["initial"], ((size,),)) if "initial" in arrays else None,
+        discount=_discount(path, arrays) if discount is None else discount,
+        shape=_shape(path, arrays["shape"], size) if "shape" in arrays else None,
+        reward_known=reward is not None,
+    )
+    try:
+        world.mdp()  # What is wrong with its rows, its start or its discount comes out here.
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    return world
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    try:
+        arrays = read_arrays(path.read_bytes())
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
+    except ValueError as error:
+        raise InvalidInputError(f"{path} is damaged or not an .npz file of plain arrays ({error}).") from None
+    if "kernel" not in arrays:
+        raise InvalidInputError(f"{path} has no array 'kernel', [S, A, S], which is the world; save one.")
+    for name in arrays:
+        if name not in ARRAYS:
+            raise InvalidInputError(
+                f"{path} holds an array {shown(name)}, which means nothing here; {', '.join(ARRAYS)} do."
+            )
+    return arrays
+
+
+def _checked(
+    path: str | os.PathLike[str], name: str, array: np.ndarray, shapes: tuple[tuple[int, ...], ...]
+) -> np.ndarray:
+    values = as_floats(f"the array {name!r} of {path}", array)
+    if values.shape not in shapes:
+        needed = " or ".join(map(str, shapes))
+        raise InvalidInputError(f"the array {name!r} of {path} has shape {values.shape}, but {needed} is needed.")
+    return values
+
+
+def _discount(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> float:
+    return float(_checked(path, "discount", arrays["discount"], ((),))) if "discount" in arrays else DISCOUNT
+
+
+def _shape(path: str | os.PathLike[str], array: np.ndarray, size: int) -> tuple[int, int]:
+    if array.shape != (2,) or array.dtype.kind not in "iu" or array.min() < 1 or int(array[0]) * int(array[1]) > size:
+        raise InvalidInputError(
+            f"the array 'shape' of {path} is {shown(array.tolist())}, but rows and columns of a grid of at most {size}"
+            " cells are needed."
+        )
+    return int(array[0]), int(array[1])

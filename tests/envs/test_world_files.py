@@ -1,0 +1,92 @@
+"""A world of one's own in a file: read exactly, refused in a sentence, and learnt in by the command line."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.irl import RobustIRL
+from tests.commands import robustirl
+
+CORRIDOR = np.zeros((4, 2, 4))
+for cell in range(3):
+    CORRIDOR[cell, 0, max(cell - 1, 0)] = CORRIDOR[cell, 1, cell + 1] = 1
+CORRIDOR[3, :, 3] = 1
+START = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def saved(folder, **arrays):
+    np.savez(folder / "world.npz", **arrays)
+    return folder / "world.npz"
+
+
+def test_the_world_is_that_of_the_file(tmp_path):
+    world = envs.from_file(saved(tmp_path, kernel=CORRIDOR, initial=START, discount=0.9, shape=[1, 4]))
+    assert world.shape == (1, 4)
+    made = world.mdp()
+    assert np.array_equal(np.stack([made.kernel.expect(row) for row in jnp.eye(4)], -1), CORRIDOR)
+    assert np.array_equal(made.initial, START)
+    assert float(made.discount) == 0.9
+    noisy = world.mdp(0.4, "uniform-state")
+    assert float(noisy.kernel.expect(jnp.eye(4)[2])[0, 1]) == pytest.approx(0.1)
+    assert float(envs.from_file(saved(tmp_path, kernel=CORRIDOR), discount=0.5).mdp().discount) == 0.5
+    assert float(envs.from_file(saved(tmp_path, kernel=CORRIDOR)).mdp().discount) == 0.99
+
+
+def test_actions_that_do_not_exist_are_rows_of_zeros(tmp_path):
+    kernel = CORRIDOR.copy()
+    kernel[0, 0] = 0
+    assert envs.from_file(saved(tmp_path, kernel=kernel)).mdp().mask[0].tolist() == [False, True]
+
+
+def test_a_reward_is_there_or_asked_for_in_vain(tmp_path, refused):
+    world = envs.from_file(saved(tmp_path, kernel=CORRIDOR, reward=[-1.0, -1.0, -1.0, 0.0]))
+    assert world.reward.tolist() == [-1, -1, -1, 0]
+    with refused("world.npz", "no array 'reward'"):
+        _ = envs.from_file(saved(tmp_path, kernel=CORRIDOR)).reward
+
+
+@pytest.mark.parametrize(
+    ("arrays", "culprits"),
+    [
+        ({"initial": START}, ["no array 'kernel'"]),
+        ({"kernel": CORRIDOR, "rewards": START}, ["'rewards'", "means nothing"]),
+        ({"kernel": CORRIDOR[0]}, ["(2, 4)", "[S, A, S]"]),
+        ({"kernel": np.zeros((0, 2, 0))}, ["(0, 2, 0)"]),
+        ({"kernel": CORRIDOR.astype(str)}, ["'kernel'", "real numbers"]),
+        ({"kernel": 0.9 * CORRIDOR}, ["0.9"]),
+        ({"kernel": CORRIDOR, "initial": START[:3]}, ["'initial'", "(3,)", "(4,)"]),
+        ({"kernel": CORRIDOR, "initial": 2 * START}, ["world.npz", "2"]),
+        ({"kernel": CORRIDOR, "discount": 1.5}, ["world.npz", "1.5"]),
+        ({"kernel": CORRIDOR, "discount": START}, ["'discount'", "(4,)"]),
+        ({"kernel": CORRIDOR, "reward": START[:2]}, ["'reward'", "(2,)"]),
+        ({"kernel": CORRIDOR, "shape": [2, 3]}, ["'shape'", "[2, 3]", "4"]),
+        ({"kernel": CORRIDOR, "shape": [1.0, 4.0]}, ["'shape'"]),
+        ({"kernel": np.array([None])}, ["damaged"]),
+    ],
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
+)
+def test_what_is_no_world_is_refused(arrays, culprits, tmp_path, refused):
+    with refused(*culprits):
+        envs.from_file(saved(tmp_path, **arrays))
+
+
+def test_what_is_no_file_is_refused(tmp_path, refused):
+    with refused("gone.npz", "cannot be read"):
+        envs.from_file(tmp_path / "gone.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    with refused("text.npz", "not an .npz file"):
+        envs.from_file(tmp_path / "text.npz")
+
+
+def test_the_command_line_learns_in_a_world_of_ones_own(here, capsys):
+    saved(here, kernel=CORRIDOR, initial=START, discount=0.9)
+    (here / "walks.csv").write_text("episode,step,state,terminated\n0,0,0,\n0,1,1,\n0,2,2,\n0,3,3,true\n")
+    line = "fit --env world.npz --demos walks.csv --alpha 1 --steps 30 --out learnt"
+    status, out, _ = robustirl(line, capsys)
+    assert status == 0
+    assert "a world of 4 states and 2 actions, γ = 0.9" in out
+    assert RobustIRL.load("learnt/model.npz").predict([0, 1, 2]).tolist() == [1, 1, 1]
+    status, _, err = robustirl("demos make --env world.npz --out more.csv", capsys)
+    assert status == 2
+    assert "world.npz holds no array 'reward', so that there is no expert to ask" in err
