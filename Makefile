@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -24,10 +24,11 @@ help:
 	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests"
-	@echo "make lint        ruff, pyright, import-linter"
+	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
 	@echo "make docs        the documentation as a site in site/, without a warning"
+	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
@@ -62,6 +63,7 @@ lint: .venv/dev
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/pyright
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright --verifytypes robustirl --ignoreexternal
 	$(BIN)/lint-imports --no-cache
 
 format: .venv/dev
@@ -75,6 +77,9 @@ bench: .venv/run .venv-imitation/ready .venv-quantecon/ready
 
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+examples: .venv/dev
+	$(BIN)/python tools/execute_examples.py
 
 package: .venv/package
 	rm -rf dist

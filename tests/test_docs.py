@@ -47,7 +47,9 @@ def identity(value):
 PROGRAMS = [
     pytest.param(page, marks=[pytest.mark.slow] if page.name in SLOW else [])
     for page in PAGES
-    if blocks(page, "python") and page.name not in ("README.md", "theory.md")  # Those two: tests/test_readme.py.
+    if blocks(page, "python")
+    and page.name not in ("README.md", "theory.md")  # Those two: tests/test_readme.py.
+    and page.parent.name != "examples"  # And those: tests/test_examples.py.
 ]
 
 
@@ -183,6 +185,7 @@ def test_every_answer_of_the_faq_has_a_program_and_a_test_that_exists():
     for part in parts:
         question = part.splitlines()[0]
         assert "```python" in part, question
+        assert "](https://github.com/" in part, question
         held = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", part)
         assert held, question
         for test, path in held:

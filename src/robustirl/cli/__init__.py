@@ -5,7 +5,7 @@ Documented dataclasses are the commands, and their fields the options.
 
 import dataclasses
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def parse(arguments: list[str]):
+def parse(arguments: list[str]) -> Any:
     """The command that these words ask for; SystemExit if they ask for none."""
     given = ["version"] if arguments == ["--version"] else arguments
     return tyro.cli(

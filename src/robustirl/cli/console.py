@@ -8,8 +8,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from robustirl.experiments.reproduce import Outcome
 
-console = Console(width=None if sys.stdout.isatty() else 120)
-errors = Console(stderr=True)
+console: Console = Console(width=None if sys.stdout.isatty() else 120)
+errors: Console = Console(stderr=True)
 
 MOST_NAMED = 8  # More files than this are counted, not listed.
 STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.

@@ -17,7 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float
 
 from robustirl.control.advantages import (
     critic_values,
@@ -29,6 +29,7 @@ from robustirl.control.advantages import (
 from robustirl.control.config import PolicyGradientConfig
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import Episodes
+from robustirl.types import Tree
 
 
 class Players(eqx.Module):
@@ -142,7 +143,7 @@ class Ascent(eqx.Module):
     """Both sides' policies, and the memory of the optimiser."""
 
     players: Players
-    memory: PyTree
+    memory: Tree
 
 
 def optimizer(config: PolicyGradientConfig, steps: int) -> optax.GradientTransformation:

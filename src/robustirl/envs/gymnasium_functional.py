@@ -14,10 +14,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.precision import as_float
+from robustirl.types import FloatTree, Tree
 
 FUNCTIONS = ("initial", "transition", "observation", "reward", "terminal")
 
@@ -40,7 +41,7 @@ class FunctionalWorld(eqx.Module):
         ([3.2, 0.5, -9.9], 1, (3,))
     """
 
-    params: PyTree[Float[Array, "..."]]
+    params: FloatTree
     discount: Float[Array, ""]
     env: Any = eqx.field(static=True)
     look: Callable[[Float[Array, " o"]], Float[Array, " d"]] | None = eqx.field(static=True)
@@ -48,7 +49,7 @@ class FunctionalWorld(eqx.Module):
     def __init__(
         self,
         env: Any,
-        params: PyTree = None,
+        params: Tree = None,
         *,
         features: Callable[[Float[Array, " o"]], Float[Array, " d"]] | None = None,
         discount: float | Float[Array, ""] = 0.99,
@@ -88,7 +89,9 @@ class FunctionalWorld(eqx.Module):
         """A first state of the environment, and nothing paid yet."""
         return self._with_pay(self.env.initial(key, self.params), jnp.zeros((), dtype=float))
 
-    def step(self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]):
+    def step(
+        self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
+    ) -> Float[Array, " n"]:
         """The next state and what it paid; actions out of bounds are clipped."""
         key = jax.random.key((draws[0] * 2**32).astype(jnp.uint32))
         here, action = state[:-1], jnp.clip(action, *self.bounds)

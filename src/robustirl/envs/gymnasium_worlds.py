@@ -33,6 +33,7 @@ from robustirl.errors import InvalidInputError
 
 require_gymnasium()
 import gymnasium  # noqa: E402
+from gymnasium.spaces import Discrete  # noqa: E402
 
 NAMESPACE = "robustirl"
 MAX_EPISODE_STEPS = 1001
@@ -57,7 +58,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
         (36, 4, (4,))
     """
 
-    metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
@@ -77,13 +78,13 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
             raise InvalidInputError(
                 f"the render mode is {render_mode!r}, but one of {', '.join(self.metadata['render_modes'])} is needed."
             )
-        self.environment = make(environment, **options) if isinstance(environment, str) else environment
+        self.environment: Environment = make(environment, **options) if isinstance(environment, str) else environment
         self.render_mode = render_mode
         self._dynamics: tuple[float, str | None] | None = None
         self._state: int | None = None
         self._enter(noise, noise_model)
-        self.observation_space = gymnasium.spaces.Discrete(len(self._mask))
-        self.action_space = gymnasium.spaces.Discrete(self._mask.shape[1])
+        self.observation_space: Discrete = Discrete(len(self._mask))  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.action_space: Discrete = Discrete(self._mask.shape[1])  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)

@@ -8,7 +8,7 @@ Gymnasium ships the same equations for JAX (`gymnasium.envs.phys2d`), behind a p
 `FunctionalWorld` takes either.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -40,7 +40,7 @@ class PendulumParameters(eqx.Module):
 class PendulumEquations:
     """`Pendulum-v1` in the interface of Gymnasium's `FuncEnv`."""
 
-    action_space = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
+    action_space: Any = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
 
     def get_default_params(self) -> PendulumParameters:
         """A rod of length and mass one."""
@@ -51,7 +51,9 @@ class PendulumEquations:
         del params
         return jnp.array([jnp.pi, 1.0], dtype=float) * jax.random.uniform(rng, (2,), minval=-1, maxval=1, dtype=float)
 
-    def transition(self, state: Float[Array, "2"], action: Float[Array, "1"], rng: object, params: PendulumParameters):
+    def transition(
+        self, state: Float[Array, "2"], action: Float[Array, "1"], rng: object, params: PendulumParameters
+    ) -> Float[Array, "2"]:
         """A step of dt."""
         del rng
         angle, speed = state

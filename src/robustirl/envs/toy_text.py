@@ -24,7 +24,7 @@ from robustirl.errors import InvalidInputError
 SLIP, WIND, RAIN = "slip", "wind", "rain"
 
 # S start, F frozen, H hole, G goal.
-LAKES = {
+LAKES: dict[str, tuple[str, ...]] = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": ("SFFFFFFF", "FFFFFFFF", "FFFHFFFF", "FFFFFHFF", "FFFHFFFF", "FHHFFFHF", "FHFFHFHF", "FFFHFFFG"),
 }

@@ -6,6 +6,7 @@ run once.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
@@ -57,7 +58,7 @@ class Grid:
     environments: tuple[str, ...] = PAPER_ENVIRONMENTS
     options: tuple[tuple[str, object], ...] = ()
 
-    def specs(self, name: str, model: str, **changes) -> tuple[RunSpec, ...]:
+    def specs(self, name: str, model: str, **changes: Any) -> tuple[RunSpec, ...]:
         """The cells of one environment."""
         return grid_of_specs(name, model, **{**dict(self.options), **changes})
 
@@ -114,12 +115,12 @@ def layouts_note(records: Sequence[Record]) -> str:
 
 
 # What the studies set themselves, whatever is asked for: each shows one thing, and these are what it shows it by.
-ONE_LAYOUT = {"seeds": None}
-STILL_LEARNER = {"learner_noises": (0.0,), **ONE_LAYOUT}
-ALPHA_STUDY = {"alphas": (1.0, 0.95, 0.9), "learner_noises": (0.05,), **ONE_LAYOUT}
-TRANSFER = {**STILL_LEARNER, "expert": "optimal"}  # The theorems are about optimal experts.
-SAMPLED = {"alphas": (1.0, 0.9), **STILL_LEARNER}
-CONVERGENCE = {"alphas": (1.0, 0.9, 0.8), **STILL_LEARNER}
+ONE_LAYOUT: dict[str, object] = {"seeds": None}
+STILL_LEARNER: dict[str, object] = {"learner_noises": (0.0,), **ONE_LAYOUT}
+ALPHA_STUDY: dict[str, object] = {"alphas": (1.0, 0.95, 0.9), "learner_noises": (0.05,), **ONE_LAYOUT}
+TRANSFER: dict[str, object] = {**STILL_LEARNER, "expert": "optimal"}  # The theorems are about optimal experts.
+SAMPLED: dict[str, object] = {"alphas": (1.0, 0.9), **STILL_LEARNER}
+CONVERGENCE: dict[str, object] = {"alphas": (1.0, 0.9, 0.8), **STILL_LEARNER}
 
 
 def _alpha_study_specs(grid: Grid, model: str) -> tuple[RunSpec, ...]:

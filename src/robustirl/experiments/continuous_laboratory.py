@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key
 
 from robustirl.control import Evaluation, GaussianPolicy, PolicyGradientConfig, collect, solve_game
 from robustirl.envs.gaussian_grid import GaussianGrid
@@ -18,6 +18,7 @@ from robustirl.experiments.continuous_specs import ContinuousRecord, ContinuousS
 from robustirl.experiments.specs import Finding
 from robustirl.irl.relative_entropy import expert_features, fit_relative_entropy_many
 from robustirl.irl.result import Status
+from robustirl.types import Tree
 
 MEASURED = 200  # Episodes of mean actions, of at most so many steps, as the published policies were measured.
 LONGEST = 1000
@@ -141,11 +142,11 @@ def _keys(seed: int) -> Key[Array, "3"]:
     return jax.random.split(jax.random.key(seed), 3)
 
 
-def _stacked(trees: Sequence[PyTree]) -> PyTree:
+def _stacked(trees: Sequence[Tree]) -> Tree:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def _over(function: Callable, *items: PyTree) -> PyTree:
+def _over(function: Callable, *items: Tree) -> Tree:
     """The function over the members of a batch, as suits the device."""
     if jax.default_backend() == "cpu":
         return jax.lax.map(lambda item: function(*item), items)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from robustirl.control import EXPERT, PolicyGradientConfig
 from robustirl.envs.gaussian_grid import NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN, GaussianGrid
@@ -21,7 +22,7 @@ ALGORITHMS = {
     "paper": PAPER,
 }
 """By name: ours; with the summary that tells how long a trajectory took; and Algorithm 3 as printed."""
-SCALES = {"published": PUBLISHED_SCALES, "printed": (1.0,) * 7}
+SCALES: dict[str, tuple[float, ...]] = {"published": PUBLISHED_SCALES, "printed": (1.0,) * 7}
 """By name: the factors on the features, as in the published policies or as in the text."""
 
 
@@ -212,7 +213,7 @@ def continuous_grid(
     learner_noises: Sequence[float] = CONTINUOUS_LEARNER_NOISES,
     expert_noises: Sequence[float] = CONTINUOUS_EXPERT_NOISES,
     seeds: int = 20,
-    **others,
+    **others: Any,
 ) -> tuple[ContinuousSpec, ...]:
     """The runs of the figure: every seed, learner noise, α and expert noise, in that order.
 

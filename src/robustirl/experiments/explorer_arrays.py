@@ -33,7 +33,7 @@ class Pool:
     def __init__(self) -> None:
         self._parts: dict[str, list[bytes]] = {"numbers": [], "counts": []}
         self._places: dict[tuple[str, bytes], int] = {}
-        self.sizes = {"numbers": 0, "counts": 0}
+        self.sizes: dict[str, int] = {"numbers": 0, "counts": 0}
 
     def numbers(self, values: object) -> int:
         """Keep numbers to `DIGITS` significant digits, as `format(x, ".4g")` rounds them; say where they begin."""

@@ -16,7 +16,7 @@ SHOWN = (
     "rounds", "verdict",
 )  # fmt: skip
 
-WORLD = {"weights": list(TRUE_WEIGHTS), "start": list(START), "goal": GOAL}
+WORLD: dict[str, list[float] | float] = {"weights": list(TRUE_WEIGHTS), "start": list(START), "goal": GOAL}
 """The true reward R(s) = ⟨w, φ(s)⟩ with the features as printed, where paths start, and where the goal begins."""
 
 

@@ -50,7 +50,7 @@ class Laboratory:
         self.noise_model = noise_model
         self.expert = expert
         self.expert_alpha = expert_alpha
-        self.reward = jnp.asarray(environment.reward)
+        self.reward: jax.Array = jnp.asarray(environment.reward)
         self._recent: dict[tuple[float, int, int], Demonstrations] = {}
 
     @classmethod

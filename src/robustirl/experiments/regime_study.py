@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -66,7 +67,7 @@ def study(
     *,
     seeds: int,
     key: PRNGKeyArray,
-    experts: dict[tuple, Training] | None = None,
+    experts: dict[tuple[Any, ...], Training] | None = None,
     say: Say = lambda _: None,
 ) -> Iterator[list[Outcome]]:
     """The outcomes of one condition after the other.
@@ -87,7 +88,7 @@ def study(
         yield _outcomes(condition, expert, seeds, demo_key, fit_key, test_key)
 
 
-def _identity(world: RewardedWorld, training: PolicyGradientConfig) -> tuple:
+def _identity(world: RewardedWorld, training: PolicyGradientConfig) -> tuple[Any, ...]:
     """What tells worlds apart: their kind, their numbers, and how experts are trained in them."""
     return jax.tree.structure(world), tuple(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(world)), training
 
@@ -152,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"--seeds is {options.seeds}, but an interval needs at least 2.")
     enable_x64()
     options.out.mkdir(parents=True, exist_ok=True)
-    experts: dict[tuple, Training] = {}
+    experts: dict[tuple[Any, ...], Training] = {}
     for group in options.groups or GROUPS:
         path = options.out / f"{group}-{options.seeds}-seeds.csv"
         done = from_csv(path) if path.exists() else []

@@ -185,7 +185,7 @@ def grid_of_specs(
     seeds: Sequence[int] | None = None,
     steps: int = PAPER_STEPS,
     expert: str | None = None,
-    **others,
+    **others: Any,
 ) -> tuple[RunSpec, ...]:
     """The cells of one figure: every seed, learner noise, α and expert noise, in that order.
 

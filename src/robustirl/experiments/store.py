@@ -56,8 +56,8 @@ class Store:
 
     def __init__(self, folder: Path, specs: Sequence[Identified], made_under: dict[str, str] | None = None):
         self.folder = folder
-        self.specs = tuple(specs)
-        self.configuration = configuration() if made_under is None else made_under
+        self.specs: tuple[Identified, ...] = tuple(specs)
+        self.configuration: dict[str, str] = configuration() if made_under is None else made_under
         self.damaged: list[str] = []
         self._known: dict[Identified, Path] = {}
 

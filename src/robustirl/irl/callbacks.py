@@ -11,12 +11,13 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from robustirl.errors import InvalidInputError
 from robustirl.irl.loop import LoopState, Problem, advance, begin, finish
 from robustirl.irl.result import Fit
 from robustirl.rewards import AbstractReward
+from robustirl.types import FloatTree, Tree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Step:
     step: int
     occupancy_gap: float
     dual: float
-    parameters: PyTree[Float[Array, "..."]] = dataclasses.field(repr=False)
+    parameters: FloatTree = dataclasses.field(repr=False)
     player: Float[Array, "S A"] = dataclasses.field(repr=False)
     _model: AbstractReward = dataclasses.field(repr=False)
 
@@ -61,7 +62,7 @@ class Interrupted(KeyboardInterrupt):
         self.fit = fit
 
 
-def learn_in_steps(problem: Problem, start: PyTree | None, callbacks: Sequence[Callback]) -> Fit:
+def learn_in_steps(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) -> Fit:
     """The loop of `robustirl.irl.loop`, step by step."""
     for callback in callbacks:
         if not callable(callback):

@@ -8,7 +8,7 @@ The one file that imports tensorboardX and wandb, and only when a logger is made
 
 import os
 import types
-from typing import Any
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 
@@ -41,6 +41,9 @@ def scalars(step: Step | RelativeEntropyStep) -> tuple[int, dict[str, float]]:
     raise InvalidInputError(f"a logger was given {type(step).__name__}, but it takes the steps of a fit.")
 
 
+Me = TypeVar("Me")
+
+
 class _Logger:
     """What the loggers share: every so many steps, and an end that comes once, also when the fit breaks off."""
 
@@ -63,7 +66,7 @@ class _Logger:
             self._open = False
             self._end()
 
-    def __enter__(self):
+    def __enter__(self: Me) -> Me:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
@@ -138,7 +141,7 @@ class WandbLogger(_Logger):
         wandb = _wandb()
         self._own = run is None
         try:
-            self.run = wandb.init(**options) if run is None else run
+            self.run: Any = wandb.init(**options) if run is None else run
         except (wandb.Error, TypeError) as error:
             raise InvalidInputError(
                 f"Weights & Biases began no run ({in_brief(error)}); log in with `wandb login`, or pass mode='offline'."

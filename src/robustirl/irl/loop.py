@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
 from robustirl.irl.result import Fit, FitVerdict, History
@@ -23,6 +23,7 @@ from robustirl.planning.newton import newton_steps
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.verdict import Solution, stopping_rule
 from robustirl.rewards import AbstractReward
+from robustirl.types import FloatTree, Tree
 
 WORST_ERROR = 1e-3  # Of the temperature: what an error of the value may at most do to the player's log-probabilities.
 
@@ -43,10 +44,10 @@ class LoopState(eqx.Module):
     """Everything known at the parameters of the step just evaluated, and where to go next."""
 
     step: Int[Array, ""]
-    parameters: PyTree[Float[Array, "..."]]
-    next_parameters: PyTree[Float[Array, "..."]]
+    parameters: FloatTree
+    next_parameters: FloatTree
     near: Neighbour
-    optimizer: PyTree
+    optimizer: Tree
     solution: Solution
     planned: Bool[Array, ""]
     history: History
@@ -67,17 +68,17 @@ class Problem(eqx.Module):
     planner_tolerance: float | None = eqx.field(static=True)
 
 
-def learn(problem: Problem, start: PyTree[Float[Array, "..."]] | None = None) -> Fit:
+def learn(problem: Problem, start: FloatTree | None = None) -> Fit:
     """The whole loop, for use inside compiled code, from the model's initial parameters or from others."""
     return finish(problem, advance(problem, begin(problem, start), problem.steps + 1), jnp.asarray(False))
 
 
-def begin(problem: Problem, start: PyTree[Float[Array, "..."]] | None = None) -> LoopState:
+def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
     """The state before anything was evaluated."""
     game, expert, model = problem.game, problem.expert, problem.model
     mdp = game.mdp
-    start = model.initial_parameters() if start is None else start
-    if (found := jax.eval_shape(model, start).shape) != expert.shape:
+    first: FloatTree = model.initial_parameters() if start is None else start
+    if (found := jax.eval_shape(model, first).shape) != expert.shape:
         raise InvalidInputError(
             f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states;"
             " build the model for this world."
@@ -85,10 +86,10 @@ def begin(problem: Problem, start: PyTree[Float[Array, "..."]] | None = None) ->
     blank = jnp.zeros_like(expert)
     return LoopState(
         step=jnp.asarray(0),
-        parameters=start,
-        next_parameters=start,
+        parameters=first,
+        next_parameters=first,
         near=Neighbour(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
-        optimizer=optax.with_extra_args_support(problem.optimizer).init(start),
+        optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
         solution=blank_solution(game, blank),
         planned=jnp.asarray(True),
         history=History(*(jnp.zeros(problem.steps + 1, dtype) for dtype in (expert.dtype, expert.dtype, int))),
@@ -105,7 +106,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     worst_error = WORST_ERROR * temperatures.player if temperatures.player > 0 else jnp.inf
     extended = optax.with_extra_args_support(problem.optimizer)
 
-    def dual(parameters: PyTree, near: Neighbour):
+    def dual(parameters: Tree, near: Neighbour):
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
         reward = model(parameters)
         fixed = jax.lax.stop_gradient(reward)

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float
 
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl.callbacks import Callback, learn_in_steps
@@ -33,7 +33,7 @@ from robustirl.planning.verdict import stopping_rule
 from robustirl.precision import as_float
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.threads import single_threaded_blas
-from robustirl.types import ArrayLike
+from robustirl.types import ArrayLike, FloatTree, Tree
 
 PAPER_STEPS = 200
 
@@ -51,7 +51,7 @@ def fit(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
-    initial_parameters: PyTree | None = None,
+    initial_parameters: Tree | None = None,
     callbacks: Sequence[Callback] = (),
     throw: bool = True,
 ) -> Fit:
@@ -108,7 +108,7 @@ def fit_many(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
-    initial_parameters: Sequence[PyTree] | None = None,
+    initial_parameters: Sequence[Tree] | None = None,
     vectorize: bool | None = None,
     throw: bool = True,
 ) -> list[Fit]:
@@ -168,7 +168,7 @@ def fit_batch(
     tolerance: float | None = None,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
-    initial_parameters: Sequence[PyTree] | None = None,
+    initial_parameters: Sequence[Tree] | None = None,
     vectorize: bool | None = None,
 ) -> Fit:
     """`fit_many` as one stacked result, which stays on the device: every array has a first axis of fits.
@@ -192,13 +192,13 @@ def _prepare(
     occupancies: Sequence[ArrayLike],
     alphas: Sequence[float],
     rewards: AbstractReward | Sequence[AbstractReward] | None,
-    starts: Sequence[PyTree] | None,
+    starts: Sequence[Tree] | None,
     optimizer: optax.GradientTransformation,
     steps: int,
     tolerance: float | None,
     temperatures: Temperatures,
     planner_tolerance: float | None,
-) -> tuple[list[_Given], list[PyTree | None], tuple]:
+) -> tuple[list[_Given], list[Tree | None], tuple]:
     """What each problem is given, where to start it, and what all of them share, after checking everything."""
     temperatures = as_temperatures(temperatures)
     mdps = [as_world(mdp) for mdp in mdps]
@@ -236,16 +236,14 @@ def _prepare(
     return problems, [_as_parameters(start, model) for start, model in zip(starts, models, strict=True)], shared
 
 
-def _learn_one(problem: Problem, start: PyTree | None, tolerance: float | None, throw: bool) -> Fit:
+def _learn_one(problem: Problem, start: Tree | None, tolerance: float | None, throw: bool) -> Fit:
     """One fit, as a program of its own: as a batch of one, every loop in it would carry the batch's bookkeeping."""
     with single_threaded_blas(problem.game.mdp.num_states):
         result = jax.block_until_ready(_learn_alone(problem, start)).trimmed()
     return _require_success(result, tolerance, "") if throw else result
 
 
-def _learn_all(
-    problems: Sequence[_Given], starts: Sequence[PyTree | None], shared: tuple, vectorize: bool | None
-) -> Fit:
+def _learn_all(problems: Sequence[_Given], starts: Sequence[Tree | None], shared: tuple, vectorize: bool | None) -> Fit:
     """All fits in one compiled call, as one stack."""
     games, experts, models = zip(*problems, strict=True)
     stacks = _stack(games, "world"), _stack(experts, "occupancy"), _stack(models, "reward model")
@@ -261,14 +259,14 @@ _learn_alone = eqx.filter_jit(learn)
 
 
 @eqx.filter_jit
-def _learn_batch(batch: Problem, starts: PyTree, vectorize: bool) -> Fit:
-    def one(given: tuple[Problem, PyTree]) -> Fit:
+def _learn_batch(batch: Problem, starts: Tree, vectorize: bool) -> Fit:
+    def one(given: tuple[Problem, Tree]) -> Fit:
         return learn(*given)
 
     return jax.vmap(one)((batch, starts)) if vectorize else jax.lax.map(one, (batch, starts))
 
 
-def _as_parameters(given: PyTree, model: AbstractReward) -> PyTree[Float[Array, "..."]]:
+def _as_parameters(given: Tree, model: AbstractReward) -> FloatTree:
     """θ to start from, if it is shaped as the model's own and all its numbers are finite."""
     own = jax.eval_shape(model.initial_parameters)
     shapes = [leaf.shape for leaf in jax.tree.leaves(own)]
@@ -315,7 +313,7 @@ def _stack(trees: Sequence, what: str):
     return jax.tree.map(lambda leaf: leaf[places], stacked)
 
 
-def _shape(tree: PyTree) -> tuple:
+def _shape(tree: Tree) -> tuple:
     return jax.tree.structure(tree), *map(np.shape, jax.tree.leaves(tree))
 
 

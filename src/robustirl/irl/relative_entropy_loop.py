@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from robustirl.control.interface import World
 from robustirl.control.policy_gradient import Ascent, Players
@@ -21,6 +21,7 @@ from robustirl.control.rollouts import Episodes, collect
 from robustirl.control.training import game_steps
 from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
 from robustirl.irl.relative_entropy_result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
+from robustirl.types import Tree
 
 
 def trajectory_features(episodes: Episodes, summary: str, discount: float | Float[Array, ""]) -> Float[Array, "N d"]:
@@ -85,7 +86,7 @@ class LoopState(eqx.Module):
     """What a round hands to the next: θ, both players, their optimisers' memories, and what the verdict will say."""
 
     theta: Float[Array, " d"]
-    memory: PyTree
+    memory: Tree
     ascent: Ascent
     sound: Bool[Array, ""]
     matched: Bool[Array, ""]
@@ -185,7 +186,7 @@ def _sample(problem: Problem, players: Players, chance: Float[Array, ""], key: P
 
 def _improve_reward(
     problem: Problem, state: LoopState, features: Float[Array, "N d"], log_weights: Float[Array, " N"]
-) -> tuple[Float[Array, " d"], PyTree, Float[Array, ""]]:
+) -> tuple[Float[Array, " d"], Tree, Float[Array, ""]]:
     """N^θ steps of Adam up g, less the ridge: θ, the memory, and the fewest trajectories in effect."""
     config, adam = problem.config, _reward_optimizer(problem.config)
 

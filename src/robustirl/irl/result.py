@@ -4,10 +4,10 @@ import enum
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.mdp import mixture
-from robustirl.types import ArrayLike
+from robustirl.types import ArrayLike, FloatTree
 
 
 class Status(enum.StrEnum):
@@ -90,7 +90,7 @@ class Fit(eqx.Module):
     player: Float[Array, "*batch S A"]
     opponent: Float[Array, "*batch S A"]
     reward: Float[Array, "*batch S"]
-    parameters: PyTree[Float[Array, "..."]]
+    parameters: FloatTree
     value: Float[Array, "*batch S"]
     expert_occupancy: Float[Array, "*batch S"]
     occupancy: Float[Array, "*batch S"]

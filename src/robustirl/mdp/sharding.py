@@ -5,6 +5,7 @@ its own states, and exchange what crosses the borders: where the kernel is one o
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,7 +18,7 @@ from robustirl.mdp.mdp import MDP
 AXIS = "states"
 
 
-def shard_states(mdp: MDP, devices: Sequence | None = None) -> MDP:
+def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
     """The same world with its states spread evenly over the devices, all there are when left out.
 
     Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as

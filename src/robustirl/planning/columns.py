@@ -18,6 +18,7 @@ from robustirl.mdp import AbstractKernel, MarkovGame
 from robustirl.mdp.chains import AbstractChain
 from robustirl.planning.operators import Reward, Temperatures
 from robustirl.precision import epsilon, tie_tolerance
+from robustirl.types import Tree
 
 LOW_TIES = 8  # Times the rounding unit: ties in low precision, which are only there to be found again in full.
 Column = Float[Array, " S"]
@@ -100,6 +101,6 @@ def column_game(game: MarkovGame, reward: Reward, temperatures: Temperatures) ->
     return ColumnGame(mdp.kernel, mdp.mask.T, by_action, mdp.discount, game.alpha, temperatures)
 
 
-def lower(tree):
+def lower(tree: Tree) -> Tree:
     """A copy of a tree with its floating-point arrays in float32."""
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if eqx.is_inexact_array(leaf) else leaf, tree)

@@ -20,7 +20,7 @@ from robustirl.mdp.checks import as_count, concrete
 from robustirl.mdp.mdp import as_action_reward
 from robustirl.planning.columns import ColumnGame, column_game
 from robustirl.planning.newton_krylov import SWEEPS, approach
-from robustirl.planning.operators import Temperatures, as_temperatures, two_player_backup
+from robustirl.planning.operators import Reward, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.value_iteration import most_sweeps, sweep
 from robustirl.planning.verdict import Solution, Verdict, as_start, checked, stopping_rule
 from robustirl.types import ArrayLike
@@ -143,6 +143,6 @@ def _finish(game: MarkovGame, columns: ColumnGame, value, rule, temperatures: Te
     return Solution(value, backup.player, backup.opponent, game.alpha, verdict)
 
 
-def reward_of(columns: ColumnGame):
+def reward_of(columns: ColumnGame) -> Reward:
     """The reward as it was given, `[S]` or `[S, A]`."""
     return columns.reward if columns.reward.ndim == 1 else columns.reward.T

@@ -9,23 +9,23 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.precision import as_float
-from robustirl.types import ArrayLike
+from robustirl.types import ArrayLike, FloatTree
 
 
 class AbstractReward(eqx.Module):
     """A parametrised reward over the states of a world."""
 
     @abc.abstractmethod
-    def initial_parameters(self) -> PyTree[Float[Array, "..."]]:
+    def initial_parameters(self) -> FloatTree:
         """Where learning starts."""
 
     @abc.abstractmethod
-    def __call__(self, parameters: PyTree[Float[Array, "..."]]) -> Float[Array, " S"]:
+    def __call__(self, parameters: FloatTree) -> Float[Array, " S"]:
         """The reward of every state under these parameters, differentiable in them."""
 
 

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -78,16 +78,16 @@ class FlowProblem:
         import scipy.sparse
 
         self.mdp = mdp
-        self.occupancy = np.asarray(as_occupancy(occupancy, mdp), float)
-        self.discount = float(mdp.discount)
-        self.start = (1 - self.discount) * np.asarray(mdp.initial, float)
-        self.supply = self.occupancy - self.start
-        self.columns = np.flatnonzero(np.asarray(mdp.mask))
+        self.occupancy: np.ndarray = np.asarray(as_occupancy(occupancy, mdp), float)
+        self.discount: float = float(mdp.discount)
+        self.start: np.ndarray = (1 - self.discount) * np.asarray(mdp.initial, float)
+        self.supply: np.ndarray = self.occupancy - self.start
+        self.columns: np.ndarray = np.flatnonzero(np.asarray(mdp.mask))
         count = len(self.columns)
         kernel = scipy.sparse.csr_array(mdp.kernel.to_sparse(), dtype=float)
-        self.flow = scipy.sparse.csc_array((self.discount * kernel[self.columns]).T)
+        self.flow: Any = scipy.sparse.csc_array((self.discount * kernel[self.columns]).T)
         placed = (np.ones(count), (self.columns // mdp.num_actions, np.arange(count)))
-        self.owner = scipy.sparse.csc_array(placed, shape=(mdp.num_states, count))
+        self.owner: Any = scipy.sparse.csc_array(placed, shape=(mdp.num_states, count))
 
     def table(self, numbers: np.ndarray, fill: float) -> np.ndarray:
         """One number per available pair as an array `[S, A]`, with `fill` elsewhere."""

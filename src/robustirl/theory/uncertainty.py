@@ -114,7 +114,7 @@ class Game(AbstractUncertainty):
         return _blended(self, self.mdp.kernel.policy_matrix(opponent))
 
 
-KINDS = {"ball": Ball, "mixture": Mixture, "game": Game}
+KINDS: dict[str, type[AbstractUncertainty]] = {"ball": Ball, "mixture": Mixture, "game": Game}
 
 
 def as_uncertainty(

@@ -54,7 +54,7 @@ def looks(alphas: Sequence[float]) -> dict[float, Look]:
     return found
 
 
-def bottom_legend(figure: Figure, handles: Sequence, labels: Sequence[str]) -> None:
+def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
     """One legend for all panels, under them, in as many rows as it needs."""
     width = figure.get_size_inches()[0]
     columns = max(1, min(len(labels), int(width / 1.35)))

@@ -1,0 +1,87 @@
+"""The examples run, find what their words say, and stand in the documentation as they are."""
+
+import re
+
+import pytest
+
+from tests.test_docs import blocks
+from tools.execute_examples import IMAGES, PAGES, cells, examples, execute, on_page
+
+SLOW = {"gaussian_grid"}  # To compile a policy gradient takes longer than the fast suite allows, however small it is.
+SCRIPTS = [pytest.param(path, id=path.stem) for path in examples()]
+QUICK = [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in SLOW)) for path in examples()]
+
+
+def test_there_are_examples_and_what_each_finds_is_looked_at():
+    assert {path.stem for path in examples()} == set(CLAIMS)
+
+
+@pytest.mark.parametrize("path", QUICK)
+def test_it_runs_in_its_quick_form(path):
+    if path.stem == "frozen_lake":
+        pytest.importorskip("gymnasium")
+    run = execute(path, quick=True)
+    assert sum(len(output.figures) for output in run.outputs) >= 1
+    assert any(output.printed for output in run.outputs)
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_its_page_has_the_words_and_the_code_of_the_script_and_its_figures(path):
+    page = PAGES / f"{path.stem}.md"
+    script = cells(path.read_text("utf-8"))
+    assert [block.text.strip() for block in blocks(page, "python")] == [cell.text for cell in script if not cell.prose]
+    text, place = page.read_text("utf-8"), 0
+    for cell in script:
+        place = text.find(on_page(cell.text) if cell.prose else cell.text, place)
+        assert place >= 0, f"{page.name} lacks: {cell.text[:60]}"
+    figures = re.findall(r"\]\(\.\./images/([\w-]+\.png)\)", text)
+    assert figures
+    assert sorted(figures) == sorted(file.name for file in IMAGES.glob(f"example-{path.stem}-*.png"))
+
+
+def test_a_script_is_taken_apart_into_prose_and_code():
+    assert cells("# %% [markdown]\n# # Title\n#\n# Words.\n\n# %%\nprint(1)\n") == [
+        (True, "# Title\n\nWords."),
+        (False, "print(1)"),
+    ]
+
+
+def test_a_script_begins_with_a_cell():
+    with pytest.raises(ValueError, match="begins with a cell"):
+        cells("print(1)\n# %%\n")
+
+
+def digits_aside(text):
+    """The text with numbers left out: other processors round differently."""
+    return re.sub(r"[-−]?\d+(\.\d+)?", "#", re.sub(r" +", " ", text))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_its_page_shows_what_it_prints(path):
+    if path.stem == "frozen_lake":
+        pytest.importorskip("gymnasium")
+    run = execute(path)
+    printed = [output.printed.strip() for output in run.outputs if output.printed.strip()]
+    shown = [block.text.strip() for block in blocks(PAGES / f"{path.stem}.md", "text")]
+    assert list(map(digits_aside, printed)) == list(map(digits_aside, shown))
+    CLAIMS[path.stem](run.variables)
+
+
+def gridworld_finds(found):
+    returns = found["returns"]
+    assert max(returns.values()) > returns[1.0] + 10
+    assert returns[found["chosen"]] > returns[1.0] + 10
+
+
+def frozen_lake_finds(found):
+    arrives = found["arrives"]
+    assert arrives[found["auto"].alpha_] < 0.1
+    assert arrives[found["chosen"].alpha_] > arrives[1.0] - 0.02
+
+
+def gaussian_grid_finds(found):
+    assert all(float(one.goal_share) > 0.9 for tries in found["measured"].values() for one in tries)
+
+
+CLAIMS = {"frozen_lake": frozen_lake_finds, "gaussian_grid": gaussian_grid_finds, "gridworld": gridworld_finds}
