@@ -26,7 +26,7 @@ def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
         raise InvalidInputError(f"{name} cannot be read as numbers ({str(error).splitlines()[0]}).") from None
     if array.ndim != 1:
         raise InvalidInputError(f"{name} has shape {array.shape}, but a list of whole numbers, (n,), is needed.")
-    if array.size and array.dtype.kind not in "iu":
+    if array.dtype.kind not in ("iu" if array.size else "iuf"):  # An empty list becomes floats.
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             bad = int(np.argmin(np.isfinite(array)))
             raise InvalidInputError(f"{name} holds {float(array[bad])!r} at step {bad}; whole numbers are needed.")
