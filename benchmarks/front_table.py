@@ -48,23 +48,24 @@ def _planning(place: Place | None) -> list[list[str]]:
             others.append(f"QuantEcon: {shown}")
             factors.append(times(best[0], ours["seconds"]) if best else NONE)
         if numpy := place.one("peer", peer="numpy", **labels):
-            others.append(f"NumPy: {cell(numpy)}".replace("~ ", "~\u00a0"))
+            others.append(f"NumPy: {cell(numpy)}")
             factors.append(times(numpy["seconds"], ours["seconds"]))
         cores = place.machine["cores"]
         where = {1: "one core", 2: "two cores"}.get(cores, f"{cores} cores")
-        rows.append([_solution(ours, where), cell(ours), ", ".join(others) or NONE, ", ".join(factors) or NONE])
+        whole = [text.replace(" ", "\u00a0") for text in others]  # A time is not torn from its unit.
+        rows.append([_solution(ours, where), cell(ours), ", ".join(whole) or NONE, ", ".join(factors) or NONE])
     return rows
 
 
 def _accelerator(place: Place | None) -> list[list[str]]:
     if place is None:
         return []
-    rows = []
+    rows, where = [], place.name.removeprefix("NVIDIA ")
     if solved := place.one("solve", states=MILLION, discount=0.99, alpha=0.9, auto=True, noise_model=LOCAL):
-        rows.append([_solution(solved, place.name), cell(solved), NONE, NONE])
+        rows.append([_solution(solved, where), cell(solved), NONE, NONE])
     learnt = place.one("irl", states=MILLION)
     if learnt and learnt["steps"] >= 200:
-        what = f"robust MCE IRL, {_about(learnt['states'])} states, {learnt['steps']} steps, {place.name}"
+        what = f"robust MCE IRL, {_about(learnt['states'])} states, {learnt['steps']} steps, {where}"
         rows.append([what, seconds(learnt["seconds"]), NONE, NONE])
     return rows
 
