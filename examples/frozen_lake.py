@@ -110,8 +110,8 @@ for alpha in sorted(models, reverse=True):
 # `auto` has counted the slips rightly, and yet its policy never arrives. The expert waits beside a hole, where no slip
 # is dangerous, until it slides on. An opponent does not slip by chance: each step of waiting is a chance 1 - α of
 # being pushed in, and that is final. Against so strong an opponent the expert cannot be matched at all, and what is
-# learnt is to wait. The sign of it, which needs no true reward, is the gap: it stays, where that of α = 1 closes.
-# (The summary above does not warn: its bound on what a thousand episodes can tell is wider than the gap.)
+# learnt is to wait. The sign of it, which needs no true reward, is the gap: it stays, where that of α = 1 closes. (The
+# summary above does not warn: its bound on what a thousand episodes can tell is wider than the gap.)
 #
 # The standard learner is not the answer either. It falls as often as the expert did, on purpose, since that matches.
 #

@@ -23,7 +23,8 @@ plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.rig
 # ## Two worlds and an expert
 #
 # The paper's first grid: -1 a step, -100 in every inner cell, and a goal in the corner. The way is along the border.
-# How good a policy is we measure in the learner's world, by the true reward, which the learner never sees.
+# How good a policy is we measure in the learner's world, by the true reward, which the learner never sees. (Nothing
+# does better here than the expert's own policy, but that is not given either.)
 
 # %%
 SHAPE = (10, 10)

@@ -67,10 +67,13 @@ def test_an_occupancy_will_do(exact):
 
 def test_alpha_can_come_from_the_demonstrations():
     model = RobustIRL("auto", steps=STEPS).fit(world(), demos())
-    assert model.alpha_ == model.alpha_estimate_.alpha
-    assert model.alpha_estimate_.low < 0.91 < model.alpha_estimate_.high
+    estimate = model.alpha_estimate_
+    assert estimate is not None
+    assert model.alpha_ == estimate.alpha
+    assert estimate.low < 0.91 < estimate.high
     assert "estimated from the actions (95 % interval" in model.summary()
     calm = RobustIRL("auto", steps=STEPS).fit(world(0.1), demos().without_actions())
+    assert calm.alpha_estimate_ is not None
     assert not calm.alpha_estimate_.decisive
     assert any(text.startswith("the data do not settle α") for text in calm.warnings_)
     assert "α = 1, by default" in calm.summary()

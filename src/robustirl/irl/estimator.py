@@ -15,7 +15,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations import AlphaEstimate, Demonstrations, OccupancyEstimate, estimate_occupancy
 from robustirl.demonstrations.arrays import as_whole_numbers
 from robustirl.errors import InvalidInputError
 from robustirl.irl.callbacks import Callback, Interrupted
@@ -193,7 +193,7 @@ class RobustIRL:
         return float(self._fitted().alpha)
 
     @property
-    def alpha_estimate_(self) -> Any:
+    def alpha_estimate_(self) -> AlphaEstimate | None:
         """The `AlphaEstimate` behind `alpha_`; None where α was given."""
         self._fitted()
         return self.evidence_.alpha_estimate

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from robustirl.demonstrations import (
+    AlphaEstimate,
     Demonstrations,
     OccupancyEstimate,
     absorbing_states,
@@ -27,7 +28,7 @@ class Evidence:
         has_actions: Whether actions were recorded.
         alpha: α to learn with.
         cautions: What is doubtful about the data, a sentence each.
-        alpha_estimate: The estimate of α (an `AlphaEstimate`), if one was asked for.
+        alpha_estimate: The estimate of α, if one was asked for.
         occupancy_estimate: ρ̂ with its error; None where ρ was given as exact.
     """
 
@@ -37,7 +38,7 @@ class Evidence:
     has_actions: bool
     alpha: float
     cautions: tuple[str, ...]
-    alpha_estimate: Any
+    alpha_estimate: AlphaEstimate | None
     occupancy_estimate: OccupancyEstimate | None
 
 
