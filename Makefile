@@ -19,7 +19,7 @@ help:
 	@echo "make reproduce   every finite experiment of the paper under three noise models; $(OUT)/reproduction/report.html"
 	@echo "make compare     compare the five grids with the published numbers, cell by cell"
 	@echo "make layouts     ObjectWorld over forty layouts, with intervals; $(OUT)/layouts"
-	@echo "make continuous  the paper's continuous experiment with $(SEEDS) seeds (seven minutes on two cores); $(OUT)/continuous"
+	@echo "make continuous  the paper's continuous experiment with $(SEEDS) seeds (with 5, seven minutes on two cores); $(OUT)/continuous"
 	@echo "make existence   whether the experts of the paper's environments can be matched; a table"
 	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
 	@echo "make test        lint and the fast tests"

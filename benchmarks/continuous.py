@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--alphas", type=float, nargs="+", help="those of the paper when left out")
     parser.add_argument("--learner-noises", type=float, nargs="+", help="those of the paper when left out")
     parser.add_argument("--expert-noises", type=float, nargs="+", help="those of the paper when left out")
-    parser.add_argument("--algorithm", default="default", help="default, discounted or paper")
+    parser.add_argument("--algorithm", default="default", help="how to learn, by name")
     parser.add_argument("--rounds", type=int, help="rounds of learning; those of the algorithm when left out")
     parser.add_argument("--expert-steps", type=int, help="policy steps in the training of an expert")
     parser.add_argument("--expert-attempts", type=int, help="trainings per expert")
@@ -110,7 +110,7 @@ def describe_machine() -> dict[str, object]:
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": platform.system(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "device_kind": device.device_kind,
         "configuration": configuration(),

@@ -28,7 +28,7 @@ def _learning(results: Results) -> list[list[str]]:
     others, factor = NONE, NONE
     if peer := small.get("imitation"):
         theirs = peer["seconds_for_200_steps"]
-        others, factor = f"imitation: {seconds(theirs)}", times(theirs, standard)
+        others, factor = f"imitation: ~\u00a0{seconds(theirs)}", times(theirs, standard)
     return [
         ["standard MCE IRL, 100 states, 200 steps, one core", seconds(standard), others, factor],
         ["robust MCE IRL, the same, α = 0.9", seconds(robust), "none has it", NONE],

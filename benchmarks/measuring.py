@@ -36,7 +36,7 @@ def describe_machine() -> dict[str, Any]:
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": platform.system(),
         "versions": versions,
     }
 

@@ -81,9 +81,10 @@ def _small(results: Results) -> list[Target]:
     ]
     if "imitation" in small:
         theirs = small["imitation"]["seconds_for_200_steps"]
-        needed = theirs / 3000
+        needed, timed = theirs / 3000, small["imitation"]["steps_timed"]
         why = (
-            f"imitation itself takes {seconds(theirs)} for the 200 steps here, so that a ratio of 3000 would ask for"
+            f"imitation itself takes some {seconds(theirs)} for the 200 steps (scaled from {timed}), so that a ratio"
+            " of 3000 would ask for"
             f" {seconds(needed)} a run, {seconds(needed / 200)} a step, where the aim in seconds is {seconds(0.05)}."
         )
         for alpha, ratio in small["ratio"].items():

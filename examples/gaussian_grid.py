@@ -67,7 +67,7 @@ for name, found in measured.items():
 # All six arrive, and do better than the expert does at home: they learnt what it was after, and need not fight the
 # pull of the pit. The standard learner must have the expert's features itself, and goes its long way round; the robust
 # one leaves to its opponent what the pull does, and its player is ahead in all three. Twenty seeds and fifteen pairs of
-# worlds say the same: it pays where the expert's world is the noisier one, and costs where it is not
+# worlds say the same: it pays where the expert's world is the noisier one, and hurts or does nothing where it is not
 # ([Continuous worlds](../docs/continuous.md)).
 #
 # ## What was learnt

@@ -82,6 +82,13 @@ def frozen_lake_finds(found):
 
 def gaussian_grid_finds(found):
     assert all(float(one.goal_share) > 0.9 for tries in found["measured"].values() for one in tries)
+    returns = {name: [float(one.mean_return) for one in tries] for name, tries in found["measured"].items()}
+    assert (
+        min(returns["robust"])
+        > max(returns["standard"])
+        > min(returns["standard"])
+        > float(found["at_home"].mean_return)
+    )
 
 
 CLAIMS = {"frozen_lake": frozen_lake_finds, "gaussian_grid": gaussian_grid_finds, "gridworld": gridworld_finds}

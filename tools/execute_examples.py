@@ -2,7 +2,7 @@
 
 An example is a plain script in the percent format, which editors and Jupytext open as a notebook: `# %%` begins a cell
 of code, `# %% [markdown]` one of prose. `docs/examples/NAME.md` is its page, `docs/images/example-NAME-N.png` are its
-figures. Prose, code and output come from one run, so a page cannot promise what its program does not do.
+figures. Code and output come from one run; much of what the prose says of them is held by `tests/test_examples.py`.
 """
 
 import argparse
@@ -119,8 +119,9 @@ def image(name: str, number: int) -> str:
 def _standing_in(path: Path, arguments: list[str]) -> Iterator[None]:
     """Be the script: its arguments, and a folder for the files it writes."""
     before, home, show = sys.argv, Path.cwd(), plt.show
+    backend = plt.get_backend()
     plt.switch_backend("Agg")  # Figures are kept, not shown.
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, plt.rc_context():
         sys.argv, plt.show = [str(path), *arguments], lambda *_, **__: None
         os.chdir(folder)
         try:
@@ -129,6 +130,7 @@ def _standing_in(path: Path, arguments: list[str]) -> Iterator[None]:
             os.chdir(home)
             sys.argv, plt.show = before, show
             plt.close("all")
+    plt.switch_backend(backend)
 
 
 def _pictures() -> Iterator[bytes]:
@@ -146,10 +148,11 @@ def _pictures() -> Iterator[bytes]:
 
 def main() -> None:
     """Run the examples asked for and write their pages."""
-    from robustirl.experiments.store import write_atomically
+    from robustirl.files import write_atomically
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", help="which examples; all by default")
+    known = [path.stem for path in examples()]
+    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME", help=f"of {', '.join(known)}; all")
     chosen = parser.parse_args().names
     for path in examples():
         if chosen and path.stem not in chosen:

@@ -39,6 +39,18 @@ def test_actions_that_do_not_exist_are_rows_of_zeros(tmp_path):
     assert envs.from_file(saved(tmp_path, kernel=kernel)).mdp().mask[0].tolist() == [False, True]
 
 
+def test_kernels_of_single_precision_are_read_and_their_rows_sum_to_one_in_full(tmp_path):
+    kernel = np.random.default_rng(0).dirichlet(np.ones(7), size=(7, 3)).astype(np.float32)
+    world = envs.from_file(saved(tmp_path, kernel=kernel)).mdp()
+    np.testing.assert_allclose(np.asarray(world.kernel.row_sums()), 1, atol=1e-15)
+    np.testing.assert_allclose(np.stack([world.kernel.expect(row) for row in jnp.eye(7)], -1), kernel, atol=1e-6)
+
+
+def test_a_reward_that_is_not_finite_is_refused_with_the_name_of_the_file(tmp_path, refused):
+    with refused("world.npz", "not finite"):
+        envs.from_file(saved(tmp_path, kernel=CORRIDOR, reward=[np.nan, 0.0, 0.0, 0.0]))
+
+
 def test_a_reward_is_there_or_asked_for_in_vain(tmp_path, refused):
     world = envs.from_file(saved(tmp_path, kernel=CORRIDOR, reward=[-1.0, -1.0, -1.0, 0.0]))
     assert world.reward.tolist() == [-1, -1, -1, 0]

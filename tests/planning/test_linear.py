@@ -118,6 +118,8 @@ def test_an_inverse_is_brought_up_to_date_by_products_or_factored_anew(task, sha
     system = np.asarray(policy_system(mdp, policy))
     before = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(old.matrix))
     after = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(found.matrix))
-    assert after <= (before**2 if before <= SQUARED else 0) + 1e-9
+    assert after <= (before**2 if before <= SQUARED * mdp.num_states**0.5 else 0) + 1e-9
+    nothing = PolicyInverse(jnp.zeros_like(old.matrix))  # Which products would never get away from.
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, nothing, products=True).matrix, exact)
     np.testing.assert_array_equal(renew_inverse(mdp, policy, old, products=False).matrix, exact)
     np.testing.assert_array_equal(renew_inverse(mdp, policy, None, products=True).matrix, exact)

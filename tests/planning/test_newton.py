@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from robustirl.mdp import MDP, MarkovGame, uniform_policy
-from robustirl.planning import Temperatures, newton, two_player_backup, value_iteration
-from robustirl.planning.linear import PolicyInverse, invert_policy
+from robustirl.planning import Temperatures, newton, state_occupancy, two_player_backup, value_iteration
+from robustirl.planning.linear import PolicyInverse, invert_policy, refine_occupancy
 from robustirl.planning.newton import matrix_steps, newton_steps
 from robustirl.planning.verdict import stopping_rule
 from tests.strategies import TEMPERATURES, games
@@ -149,6 +149,43 @@ def test_a_good_inverse_needs_no_other():
     assert isinstance(kept, PolicyInverse)
     assert isinstance(inverse, PolicyInverse)
     np.testing.assert_array_equal(kept.matrix, inverse.matrix)
+
+
+def test_a_batch_by_products_is_its_members_whatever_one_of_them_begins_with():
+    # As `fit_batch` solves on a GPU: all in lockstep, some with a useless inverse, one with a reward that is none.
+    rng = np.random.default_rng(3)
+    world = MDP(rng.dirichlet(np.full(6, 0.3), size=(6, 3)), discount=0.95)
+    game = MarkovGame(world, alpha=0.8)
+    rewards = jnp.asarray(rng.normal(size=(5, 6))).at[4, 0].set(jnp.nan)
+    own = invert_policy(world, uniform_policy(world.mask))
+    assert isinstance(own, PolicyInverse)
+    useless = (own.matrix, jnp.zeros((6, 6)), jnp.full((6, 6), jnp.nan), -own.matrix, own.matrix)
+    rule = stopping_rule(game, rewards[0], None)
+
+    def one(reward, matrix):
+        solution, inverse = matrix_steps(
+            game, reward, jnp.zeros(6), PolicyInverse(matrix), rule, Temperatures(), 500, products=True
+        )
+        return solution, *refine_occupancy(
+            world, solution.mixture, inverse, world.initial, jnp.asarray(1e-11), products=True
+        )
+
+    solutions, occupancies, _, exact = eqx.filter_jit(eqx.filter_vmap(one))(rewards, jnp.stack(useless))
+    assert solutions.verdict.converged.tolist() == [True] * 4 + [False]
+    assert exact.tolist() == [True] * 4 + [False]
+    for i in range(4):
+        alone = newton(game, rewards[i])
+        np.testing.assert_allclose(solutions.value[i], alone.value, atol=1e-9)
+        np.testing.assert_allclose(occupancies[i], state_occupancy(world, alone.mixture), atol=1e-9)
+
+
+@BY_PRODUCTS
+def test_steps_from_an_inverse_are_capped(products):
+    game, reward = restless_game("even")
+    inverse, rule = invert_policy(game.mdp, uniform_policy(game.mdp.mask)), stopping_rule(game, reward, None, GREEDY)
+    found, _ = matrix_steps_from(game, reward, jnp.zeros(5), inverse, rule, GREEDY, 1, products=products)
+    assert found.verdict.iterations == 1
+    assert not found.verdict.converged
 
 
 def test_steps_are_capped():

@@ -41,7 +41,7 @@ class Continuous:
     expert_noise: Annotated[tuple[float, ...], tyro.conf.arg(aliases=["--expert-noises"])] = CONTINUOUS_EXPERT_NOISES
     """The expert's noises, along the axis of each panel."""
     algorithm: str = ContinuousSpec.algorithm
-    """How to learn: default; discounted, by discounted sums of features and three attempts; or paper, as printed."""
+    """How to learn: default, best-of-three, discounted (sums, best of three), discounted-once; paper, as printed."""
     noise_model: str = ContinuousSpec.noise_model
     """What noise does: towards-origin, as in the paper, or uniform-action."""
     scales: Literal["published", "printed"] = "published"

@@ -19,6 +19,7 @@ from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.files import read_arrays, shown
 from robustirl.mdp.checks import as_floats
+from robustirl.precision import sum_tolerance
 
 SUFFIX = ".npz"
 ARRAYS = ("kernel", "initial", "discount", "reward", "shape")
@@ -35,7 +36,8 @@ class WorldFromFile(TabularEnvironment):
     def reward(self) -> np.ndarray:
         if not self.reward_known:
             raise InvalidInputError(
-                f"{self.name} holds no array 'reward', so that there is no expert to ask; add the true reward, [S]."
+                f"{self.name} holds no array 'reward', so that there is no expert to ask; add the true reward, [S] or"
+                " [S, A]."
             )
         return self.rewards
 
@@ -63,20 +65,29 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         )
     size = len(kernel)
     reward = arrays.get("reward")
-    world = WorldFromFile(
-        str(path),
-        outcomes=Outcomes(np.broadcast_to(np.arange(size), kernel.shape), kernel),
-        rewards=np.zeros(size) if reward is None else _checked(path, "reward", reward, ((size,), kernel.shape[:2])),
-        initial=_checked(path, "initial", arrays["initial"], ((size,),)) if "initial" in arrays else None,
-        discount=_discount(path, arrays) if discount is None else discount,
-        shape=_shape(path, arrays["shape"], size) if "shape" in arrays else None,
-        reward_known=reward is not None,
-    )
+    parts = {
+        "rewards": np.zeros(size) if reward is None else _checked(path, "reward", reward, ((size,), kernel.shape[:2])),
+        "initial": _checked(path, "initial", arrays["initial"], ((size,),)) if "initial" in arrays else None,
+        "discount": _discount(path, arrays) if discount is None else discount,
+        "shape": _shape(path, arrays["shape"], size) if "shape" in arrays else None,
+    }
+    outcomes = Outcomes(np.broadcast_to(np.arange(size), kernel.shape), _in_full(kernel))
     try:
+        world = WorldFromFile(str(path), outcomes=outcomes, **parts, reward_known=reward is not None)
         world.mdp()  # What is wrong with its rows, its start or its discount comes out here.
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     return world
+
+
+def _in_full(kernel: np.ndarray) -> np.ndarray:
+    """A kernel in double precision; rows that sum to one as exactly as a shorter type can are made to do so in full."""
+    if kernel.dtype == np.float64:
+        return kernel
+    exact = kernel.astype(np.float64)
+    sums = exact.sum(-1, keepdims=True)
+    near = np.abs(sums - 1) <= sum_tolerance(kernel.dtype)
+    return exact / np.where(near, sums, 1)
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:

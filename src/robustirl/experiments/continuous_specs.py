@@ -18,10 +18,12 @@ CONTINUOUS_LEARNER_NOISES = (0.0, 0.05, 0.1)
 CONTINUOUS_EXPERT_NOISES = (0.0, 0.05, 0.1, 0.15, 0.2)
 ALGORITHMS = {
     "default": RelativeEntropyConfig(),
+    "best-of-three": RelativeEntropyConfig(attempts=3),
     "discounted": RelativeEntropyConfig(summary="discounted", centre="none", attempts=3),
+    "discounted-once": RelativeEntropyConfig(summary="discounted", centre="none"),
     "paper": PAPER,
 }
-"""By name: ours; with the summary that tells how long a trajectory took; and Algorithm 3 as printed."""
+"""By name: ours, by the mean and by the discounted sum of features, each once and best of three; and as printed."""
 SCALES: dict[str, tuple[float, ...]] = {"published": PUBLISHED_SCALES, "printed": (1.0,) * 7}
 """By name: the factors on the features, as in the published policies or as in the text."""
 

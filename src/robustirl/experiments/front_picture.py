@@ -7,6 +7,7 @@ then judged in its own world by the true reward. The robust learner reads α off
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def main() -> None:
     enable_x64()
     outcome = compute(specs_of(), arguments.out, _say)
     if not outcome.complete:
-        return
+        sys.exit("\ninterrupted; the same command goes on from here.")
     from robustirl.experiments import figures  # Here, so that only drawing loads matplotlib.
 
     table = to_markdown(outcome.records)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from robustirl.control.config import PolicyGradientConfig
 from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN, PUBLISHED_SCALES, UNIFORM_ACTION, GaussianGrid
 from robustirl.envs.pendulum import pendulum
+from robustirl.experiments.continuous_specs import ALGORITHMS
 from robustirl.experiments.regime_study import Condition
 from robustirl.irl.relative_entropy_config import PAPER, RelativeEntropyConfig
 
-DISCOUNTED = RelativeEntropyConfig(summary="discounted", centre="none")
+DISCOUNTED = ALGORITHMS["discounted-once"]
 
 
 def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:

@@ -81,7 +81,7 @@ def invert_matrix(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse:
 
 
 STRAIGHT = 2  # Steps a device that prefers products takes before it looks whether they were enough.
-SQUARED = 5.0  # How good an old inverse must be, as ‖I - A X‖ in all entries, to be squared and not given up.
+SQUARED = 0.5  # How far off an old inverse may be to be squared: ‖I - A X‖, as a share of what no inverse at all has.
 
 
 def prefers_products() -> bool:
@@ -117,10 +117,15 @@ def renew_inverse(
 def squared_inverse(
     mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse
 ) -> tuple[PolicyInverse, Bool[Array, ""], Float[Array, "S S"]]:
-    """Schulz's X + X (I - A X), whether the old inverse was good enough for that to be a better one, and A itself."""
+    """Schulz's X + X (I - A X), whether the old inverse was close enough for that to be worth a try, and A itself.
+
+    What is tried may be worse still, where some direction is off by more than itself. A step made with it then fails to
+    bring a residual down, and is not taken.
+    """
     system = policy_system(mdp, policy)
     fault = jnp.eye(mdp.num_states, dtype=system.dtype) - system @ old.matrix
-    return PolicyInverse(old.matrix + old.matrix @ fault), jnp.linalg.norm(fault) <= SQUARED, system
+    close = jnp.linalg.norm(fault) <= SQUARED * mdp.num_states**0.5
+    return PolicyInverse(old.matrix + old.matrix @ fault), close, system
 
 
 def refine_occupancy(

@@ -15,6 +15,10 @@ One rule governs all steps: a step is taken only if it brings the residual ‖B(
 - When even that does not, value-iteration sweeps are taken until they have. They contract, so that every
   round at least halves the residual: the method cannot diverge, and at worst does the work of value iteration.
 
+On a GPU, where inverses are brought up to date by products (`linear.renew_inverse`), there are no chord steps. The
+first steps are taken without a look in between, and a step that did not help is given a few sweeps from where it led
+before it is given up; what counts in the end is the same.
+
 That is for worlds small enough for an S x S matrix. Large ones are solved by `newton_krylov.py`.
 """
 
@@ -40,7 +44,7 @@ from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start
 from robustirl.types import ArrayLike
 
 CHORD_RATE = 0.25  # Fastest for 100 states on a CPU, where an inverse costs as much as some forty chord steps.
-AHEAD, AHEAD_ROUNDS = 8, 4  # Sweeps after a step that did not help, between looks at them, and how many looks.
+AHEAD, AHEAD_ROUNDS = 8, 4  # After a step that did not help: sweeps a round, and rounds at most.
 DEFAULT_MAX_STEPS = 500  # Each halves the residual, so that this is out of reach in float64.
 
 
@@ -128,12 +132,11 @@ def matrix_steps(
         solved = rule.satisfied(now.residual, now.value)
         return ~solved & jnp.isfinite(now.residual) & (now.steps < max_steps)
 
-    going = unsolved
+    def unfinished(now: _Iterate) -> Bool[Array, ""]:
+        return jnp.isfinite(now.residual) & (now.steps < max_steps)
 
-    def chord(now: _Iterate, inverse: PolicyInverse, unsolved=unsolved) -> _Iterate:
+    def chord(now: _Iterate, inverse: PolicyInverse, wanting=unsolved) -> _Iterate:
         """Steps with the inverse at hand, for as long as each is worth it."""
-        if products and unsolved is going:
-            return now
 
         def attempt(state: tuple[_Iterate, Bool[Array, ""]]) -> tuple[_Iterate, Bool[Array, ""]]:
             before, _ = state
@@ -141,7 +144,7 @@ def matrix_steps(
             better = after.residual <= CHORD_RATE * before.residual
             return _choose(better, after, before), better
 
-        return jax.lax.while_loop(lambda s: s[1] & unsolved(s[0]), attempt, (now, jnp.asarray(True)))[0]
+        return jax.lax.while_loop(lambda s: s[1] & wanting(s[0]), attempt, (now, jnp.asarray(True)))[0]
 
     def renew(now: _Iterate, old: PolicyInverse | None) -> tuple[_Iterate, PolicyInverse]:
         """A Newton step proper, or sweeps in its place, then steps with the new inverse."""
@@ -151,7 +154,7 @@ def matrix_steps(
         if products:
             after = _sweep_ahead(look, now, after, unsolved)
         after = _sweep_unless(after.residual <= now.residual / 2, look, now, after, unsolved)
-        return chord(after, inverse), inverse
+        return (after if products else chord(after, inverse)), inverse
 
     def straight(now: _Iterate, inverse: PolicyInverse) -> tuple[_Iterate, PolicyInverse]:
         for _ in range(STRAIGHT):
@@ -159,7 +162,7 @@ def matrix_steps(
             fresher, close, _ = squared_inverse(game.mdp, policy, inverse)
             inverse = PolicyInverse(jnp.where(close, fresher.matrix, inverse.matrix))
             after = step(now, inverse)
-            now = _choose(after.residual <= now.residual / 2, after, now)
+            now = _choose((after.residual <= now.residual / 2) & (now.steps < max_steps), after, now)
         return now, inverse
 
     first = look(start, jnp.asarray(0))
@@ -172,7 +175,7 @@ def matrix_steps(
     if fresh:
         # To the end of what the inverse can do, for next to nothing: ties are shared by a finer measure than values are
         # asked for. Within a loop, where thousands of solutions are wanted, they come from neighbours just as fine.
-        fine = chord(now, inverse, lambda now: jnp.isfinite(now.residual) & (now.steps < max_steps))
+        fine = chord(now, inverse, unfinished)
         now = eqx.tree_at(lambda it: it.steps, fine, now.steps)
     verdict = Verdict(
         rule.satisfied(now.residual, now.value), now.steps, now.residual, rule.error_bound(now.residual, now.value)

@@ -3,7 +3,7 @@ r"""One function for all solvers, and the choice between them.
 | method | how | where it wins |
 | --- | --- | --- |
 | `value-iteration` | repeated backups | short-sighted worlds; far-sighted ones on a GPU up to γ ≈ 0.99 |
-| `newton` | steps with the inverse of I - γ P_mix | up to 200 states; up to 1000 with γ beyond 0.9995 |
+| `newton` | steps with the inverse of I - γ P_mix | up to 200 states; on a GPU up to 1000 with γ beyond 0.9995 |
 | `newton-krylov` | steps with BiCGStab, no matrix | large worlds |
 | `newton-sparse` | steps with sparse factorisations, on the processor | large grids with γ beyond 0.999 |
 
@@ -31,8 +31,8 @@ from robustirl.types import ArrayLike
 
 METHODS = ("auto", "value-iteration", "newton", "newton-krylov", "newton-sparse")
 SHORT_SIGHTED = 0.6  # Discounts up to which fifty sweeps suffice for ten digits.
-FAR_SIGHTED = 0.9995  # Discounts from which on direct methods win: inverses
-LARGEST_INVERTED = 1000  # up to this size, and on the processor factorisations
+FAR_SIGHTED = 0.9995  # Discounts from which on direct methods win: on a GPU inverses
+LARGEST_INVERTED = 1000  # up to this size, and on the processor sparse factorisations
 LARGEST_FACTORED = 300_000  # up to this.
 
 
@@ -101,13 +101,13 @@ def choose_method(game: MarkovGame) -> str:
     """
     mdp = game.mdp
     discount = float(mdp.discount) if concrete(mdp.discount) else 0.99
-    if writes_matrices(mdp) or (discount >= FAR_SIGHTED and mdp.num_states <= LARGEST_INVERTED):
+    far, on_gpu = discount >= FAR_SIGHTED, jax.default_backend() != "cpu"
+    if writes_matrices(mdp) or (far and on_gpu and mdp.num_states <= LARGEST_INVERTED):
         return "newton"
     if discount <= SHORT_SIGHTED:
         return "value-iteration"
     base = mdp.kernel.base if isinstance(mdp.kernel, MixtureKernel) else mdp.kernel
-    on_host = jax.default_backend() == "cpu" and concrete(game)
-    if on_host and discount >= FAR_SIGHTED and isinstance(base, BandedKernel) and mdp.num_states <= LARGEST_FACTORED:
+    if far and not on_gpu and concrete(game) and isinstance(base, BandedKernel) and mdp.num_states <= LARGEST_FACTORED:
         return "newton-sparse"
     return "newton-krylov"
 
