@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import signal
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl.threads.
+# A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import hypothesis
 import pytest

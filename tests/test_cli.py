@@ -105,11 +105,7 @@ def first_batch(folder, limit=120):
 
 def test_ctrl_c_keeps_the_finished_runs(tmp_path):
     command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "500", "--out", "here"]
-    # A test run in the background of a script ignores Ctrl-C, and what it starts would inherit that.
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    signal.signal(signal.SIGINT, usual)
-    with process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         first_batch(tmp_path / "here")
         os.killpg(process.pid, signal.SIGINT)  # As a terminal does: the workers get it as well.
         _, stderr = process.communicate(timeout=120)
