@@ -19,6 +19,12 @@ robustirl.enable_x64()
 # The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
+# For torture/mutants.py: the examples of the default, without the search for a simpler one that fails as well.
+hypothesis.settings.register_profile(
+    "mutants",
+    parent=hypothesis.settings.get_profile("default"),
+    phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+)
 hypothesis.settings.load_profile("default")
 
 

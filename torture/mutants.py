@@ -1,44 +1,76 @@
 """Mutants: does a test notice when a line of the planners or the learner is wrong?
 
-    python -m torture.mutants --count 15 --seed 0           # A sample of the mutants of planning/ and irl/.
+    python -m torture.mutants --count 110 --seed 0          # A sample of the mutants of planning/ and irl/.
+    python -m torture.mutants --again out/torture/mutants.csv   # Those of an earlier sample that nobody had noticed.
     python -m torture.mutants --list src/robustirl/planning/newton.py
 
 Each mutant is one change in one file, applied to a copy of the tree: a comparison turned round, an operator exchanged,
-a number off by a little, a condition negated, a `min` for a `max`. The tests of the same room are run on it, fast ones
-only, until one fails (killed) or all pass (survived: look at it; some mutants change nothing that matters).
+a number off by a little, a condition negated, an `and` for an `or`, a `min` for a `max`. Tests that ought to notice are
+run on it until one fails (killed) or all pass (survived). Constants that are there to be tuned are left alone (TUNING);
+survivors that were looked at and change nothing a user could notice are in `equivalent_mutants.csv`, with the reason.
 """
 
 import argparse
 import ast
 import collections
 import csv
-import os
+import difflib
 import random
-import shutil
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from torture.workshop import Workshop
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("planning", "irl")
-BINARY = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.MatMult: ast.Mult}
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.csv")
+BINARY = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.BitAnd: ast.BitOr,  # But not the other way: most `|` are those of types.
+}
 COMPARE = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
-# Where the tests of a file are, if not in a file or folder of its name.
+# Numbers that decide how fast an answer comes, and not what it is: another value is as right.
+TUNING = {
+    "columns": ("LOW_TIES",),
+    "krylov": (
+        *("REDUCTION", "MOST_INNER", "SWEPT_REDUCTION", "UNROLLED", "FAR_SIGHTED", "LONG_SIGHTED"),
+        "MOST_REFINEMENTS",
+    ),
+    "linear": ("LARGEST_MATRIX", "SQUARED"),
+    "newton": ("CHORD_RATE", "DEFAULT_MAX_STEPS"),
+    "newton_krylov": ("SWEEPS", "ROUGH", "MOST_INNER", "CLOSE", "NEAR", "PATIENCE", "DOUBLING"),
+    "newton_sparse": ("PATIENCE",),
+    "solve": ("SHORT_SIGHTED", "FAR_SIGHTED", "LARGEST_INVERTED", "LARGEST_FACTORED"),
+}
+# Tests besides those of a file's own name; of a file that has none, the first of these stand in for them.
 ELSEWHERE = {
-    "operators": ("planning/test_operators.py", "planning/test_value_iteration.py"),
-    "verdict": ("planning/test_value_iteration.py", "planning/test_newton.py"),
-    "loop": ("irl/test_mce.py",),
-    "result": ("irl/test_mce.py", "irl/test_callbacks.py"),
+    "columns": ("planning/test_value_iteration.py",),
+    "evaluation": ("planning/test_action_rewards.py",),
+    "krylov": ("planning/test_large.py",),
+    "linear": ("planning/test_evaluation.py", "planning/test_large.py"),
+    "newton": ("planning/test_value_iteration.py",),
+    "newton_krylov": ("planning/test_solve.py",),
+    "newton_sparse": ("planning/test_solve.py",),
+    "operators": ("planning/test_action_rewards.py",),
+    "verdict": ("planning/test_value_iteration.py", "planning/test_action_rewards.py"),
     "archive": ("irl/test_saving.py",),
     "encoding": ("irl/test_saving.py",),
     "evidence": ("irl/test_estimator.py",),
+    "loop": ("irl/test_mce.py", "irl/test_callbacks.py"),
+    "relative_entropy_config": ("irl/test_relative_entropy.py",),
+    "relative_entropy_loop": ("irl/test_relative_entropy.py", "irl/test_relative_entropy_callbacks.py"),
+    "relative_entropy_result": ("irl/test_result.py",),
+    "relative_entropy_saving": ("irl/test_relative_entropy_callbacks.py",),
     "summary": ("irl/test_estimator.py",),
 }
+VERDICTS = ("killed", "survived", "equivalent", "out of time")
 
 
 class Mutant(NamedTuple):
@@ -52,15 +84,27 @@ class Mutant(NamedTuple):
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Every mutant of a file."""
-    for place, node in enumerate(ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
-        if (change := _change(node)) is not None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tuned = {id(node) for constant in _tuning(tree, path) for node in ast.walk(constant)}
+    for place, node in enumerate(ast.walk(tree)):
+        if id(node) not in tuned and (change := _change(node)) is not None:
             yield Mutant(str(path.relative_to(ROOT)), place, getattr(node, "lineno", 0), change[0])
+
+
+def _tuning(tree: ast.Module, path: Path) -> list[ast.Assign]:
+    """The constants of a file that are there to be tuned."""
+    names = TUNING.get(path.stem, ()) if path.is_relative_to(ROOT / "src") else ()
+    assigned = [line for line in tree.body if isinstance(line, ast.Assign)]
+    return [line for line in assigned if isinstance(line.targets[0], ast.Name) and line.targets[0].id in names]
 
 
 def _change(node: ast.AST):
     """What can be done to a node: a word for it, and the deed."""
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         other = BINARY[type(node.op)]
+        return f"{type(node.op).__name__} -> {other.__name__}", lambda: setattr(node, "op", other())
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or if isinstance(node.op, ast.And) else ast.And
         return f"{type(node.op).__name__} -> {other.__name__}", lambda: setattr(node, "op", other())
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARE:
         other = COMPARE[type(node.ops[0])]
@@ -88,49 +132,78 @@ def mutate(text: str, mutant: Mutant) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def noticing(file: str) -> list[str]:
-    """The tests that ought to notice: those of the file's name, else those named above, else those of its room."""
+def changed_line(text: str, mutant: Mutant) -> str:
+    """The line that the change makes: what a mutant is known by, wherever it moves in its file."""
+    plain = ast.unparse(ast.parse(text)).splitlines()
+    lines = difflib.unified_diff(plain, mutate(text, mutant).splitlines(), n=0, lineterm="")
+    return next(line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++"))
+
+
+def noticing(file: str) -> list[list[str]]:
+    """The tests that ought to notice: the file's own examples and the tests of its name, then those named above."""
     path = Path(file)
     room, name = path.parts[-2], path.stem
-    if name in ELSEWHERE:
-        return [f"tests/{test}" for test in ELSEWHERE[name]]
-    own = sorted((ROOT / "tests" / room).glob(f"test_{name}*.py"))
-    return [str(test.relative_to(ROOT)) for test in own] or [f"tests/{room}"]
+    own = [file, f"tests/{room}/test_{name}.py"]
+    wider = [f"tests/{test}" for test in ELSEWHERE.get(name, ())]
+    if not (ROOT / own[1]).exists():
+        own[1:] = wider[:1] or [f"tests/{room}"]
+        wider = wider[1:]
+    return [own, wider] if wider else [own]
 
 
-def try_mutant(mutant: Mutant, tree: Path, limit: float) -> tuple[str, float]:
-    """Whether the tests noticed, and how long it took them."""
-    path = tree / mutant.file
-    sound = path.read_text(encoding="utf-8")
-    begin = time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
-    try:
-        path.write_text(mutate(sound, mutant), encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [*command, *noticing(mutant.file)],
-            cwd=tree,
-            env=environment,
-            capture_output=True,
-            timeout=limit,
-            check=False,
-        )
-        verdict = {0: "survived", 1: "killed", 2: "killed"}.get(done.returncode, f"pytest ended with {done.returncode}")
-    except subprocess.TimeoutExpired:
-        verdict = "out of time"  # Endless work is a way to notice, but so is a slow machine: look at it.
-    finally:
-        path.write_text(sound, encoding="utf-8")
-    return verdict, time.monotonic() - begin
+def draw(everything: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """A random sample in which every file has its share (but at least one), in random order."""
+    files = collections.Counter(mutant.file for mutant in everything)
+    sample = []
+    for file, held in files.items():
+        quota = min(held, max(1, round(count * held / len(everything))))
+        own = [mutant for mutant in everything if mutant.file == file]
+        sample += random.Random(f"{seed} {file}").sample(own, quota)
+    return random.Random(seed).sample(sample, len(sample))
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a table as they were written."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write_table(rows: Sequence[dict[str, str]], path: Path) -> None:
+    """The table as CSV; after every mutant, so that an interrupt loses nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ("file", "node", "line", "change", "mutant", "verdict", "by", "seconds"))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def by_file(rows: Iterable[dict[str, str]]) -> str:
+    """The verdicts, counted file by file, as Markdown."""
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for row in rows:
+        counts["/".join(Path(row["file"]).parts[-2:])][row["verdict"]] += 1
+    everything = sum(counts.values(), collections.Counter())
+    lines = [f"| file | tried | {' | '.join(VERDICTS)} |", "| --- |" + " ---: |" * (len(VERDICTS) + 1)]
+    for file, found in [*sorted(counts.items()), ("all", everything)]:
+        lines.append(f"| {file} | {found.total()} | {' | '.join(str(found[v]) for v in VERDICTS)} |")
+    return "\n".join(lines)
+
+
+def known_equivalents() -> dict[tuple[str, str], str]:
+    """Survivors that were looked at and found to change nothing that matters, and why."""
+    return {(row["file"], row["mutant"]): row["why"] for row in read_table(EQUIVALENT)}
 
 
 def main() -> int:
-    """Try a sample of mutants, print each, and write the table."""
+    """Try a sample of mutants, or those of an earlier one that nobody noticed; print each, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="by default all of planning/ and irl/")
     parser.add_argument("--count", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=600, help="seconds a mutant")
     parser.add_argument("--list", action="store_true", help="say what there is, and do nothing")
+    parser.add_argument("--again", type=Path, help="a table of an earlier run, to try its survivors again")
+    parser.add_argument("--stages", type=int, default=2, help="1 leaves out the wider tests; --again makes up for it")
+    parser.add_argument("--cache", type=Path, help="where compiled programs are kept; by default for this run only")
     parser.add_argument("--out", type=Path, default=Path("out/torture/mutants.csv"))
     given = parser.parse_args()
     files = [path.resolve() for path in given.files]
@@ -140,20 +213,32 @@ def main() -> int:
         for mutant in everything:
             print(f"{mutant.file}:{mutant.line}: {mutant.change}")
         return 0
-    sample = random.Random(given.seed).sample(everything, min(given.count, len(everything)))
-    rows = []
+    rows = [] if given.again is None else read_table(given.again)
+    kept = [row for row in rows if row["verdict"] in ("killed", "equivalent")]
+    sample = draw(everything, given.count, given.seed)
+    if given.again is not None:
+        wanted = {(row["file"], int(row["node"])) for row in rows if row not in kept}
+        sample = [mutant for mutant in everything if (mutant.file, mutant.node) in wanted]
+    equivalent = known_equivalents()
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv*", "out", ".hypothesis"))
+        shop = Workshop(ROOT, Path(folder), given.cache or Path(folder) / "compiled")
         for mutant in sample:
-            verdict, seconds = try_mutant(mutant, tree, given.limit)
-            rows.append((*mutant[:1], *mutant[2:], verdict, f"{seconds:.0f}"))
-            print(f"{mutant.file}:{mutant.line}: {mutant.change}: {verdict} in {seconds:.0f} s", flush=True)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    with given.out.open("w", newline="") as file:
-        csv.writer(file).writerows([("file", "line", "change", "verdict", "seconds"), *rows])
-    counts = collections.Counter(row[3] for row in rows)
-    print(f"of {len(everything)} mutants {len(rows)} were tried: {', '.join(f'{n} {v}' for v, n in counts.items())}.")
+            text = (ROOT / mutant.file).read_text(encoding="utf-8")
+            name = changed_line(text, mutant)
+            verdict, by, seconds = shop.try_change(
+                mutant.file, mutate(text, mutant), noticing(mutant.file)[: given.stages]
+            )
+            if verdict == "survived" and (mutant.file, name) in equivalent:
+                verdict, by = "equivalent", equivalent[mutant.file, name]
+            kept.append({key: str(value) for key, value in mutant._asdict().items()})
+            kept[-1] |= {"mutant": name, "verdict": verdict, "by": by, "seconds": f"{seconds:.0f}"}
+            print(
+                f"{mutant.file}:{mutant.line}: {mutant.change}: {verdict} in {seconds:.0f} s: {name} ({by})", flush=True
+            )
+            write_table(kept, given.out)
+    print(by_file(kept))
+    tuned = sum(len(_tuning(ast.parse(path.read_text("utf-8")), path)) for path in files)
+    print(f"{len(kept)} of {len(everything)} mutants; {tuned} constants of tuning were left alone.")
     return 0
 
 

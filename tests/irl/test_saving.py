@@ -5,6 +5,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -313,3 +314,57 @@ def test_double_precision_is_not_lost_in_silence(tmp_path, refused):
 def test_the_default_optimizer_is_known_by_name(tmp_path):
     fitted(optimizer=ADAM).save(tmp_path / "model.npz")
     assert read_archive(tmp_path / "model.npz").note["parameters"]["optimizer"] == "ADAM"
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "culprit"),
+    [
+        ("value", np.zeros(2), "its array 'value' has the shape (2,) instead of (3,)"),
+        ("opponent", np.zeros((3, 3)), "its array 'opponent' has the shape (3, 3) instead of (3, 2)"),
+        ("alpha", np.zeros(1), "its array 'alpha' has the shape (1,) instead of ()"),
+        ("verdict.steps", np.zeros(1, int), "its array 'verdict.steps' has the shape (1,) instead of ()"),
+        ("history.dual", np.zeros(3), "its array 'history.occupancy_gap' has the shape (2,) instead of (3,)"),
+        ("reward", np.array(["a", "b", "c"]), "its array 'reward' holds <U1"),
+    ],
+)
+def test_arrays_that_do_not_go_together_are_named(name, array, culprit, tmp_path, refused):
+    note, arrays = read_archive(_write(tmp_path, content()))
+    note = {key: value for key, value in note.items() if key not in ("format", "schema")}
+    write_archive(Archive(note, arrays | {f"fit.{name}": array}), tmp_path / "a.npz")
+    with refused("a.npz is a saved model, but not one this robustirl understands", culprit):
+        load_fit(tmp_path / "a.npz")
+
+
+def test_a_layer_without_a_bias_comes_back_without_one(tmp_path):
+    layer = eqx.nn.Linear(3, 2, use_bias=False, key=jax.random.key(1))
+    save_fit(made((layer,)), tmp_path / "fit.npz")
+    again = load_fit(tmp_path / "fit.npz").parameters
+    assert again[0].bias is None
+    assert (again[0].in_features, again[0].out_features) == (3, 2)
+    same(again, (layer,))
+
+
+def test_a_note_may_hold_what_is_no_number(tmp_path):
+    write_archive(Archive({"kind": "fit", "tolerance": float("nan")}, {}), tmp_path / "a.npz")
+    assert np.isnan(read_archive(tmp_path / "a.npz").note["tolerance"])
+
+
+def test_objects_are_never_written(tmp_path):
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        write_archive(Archive({"kind": "fit"}, {"trap": np.array([{}], dtype=object)}), tmp_path / "a.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_a_strange_file_eight_arrays_are_named(tmp_path, refused):
+    np.savez(tmp_path / "many.npz", **{f"array{place}": np.zeros(1) for place in range(9)})
+    with refused("array6, array7; give a file that save() has written."):
+        load_fit(tmp_path / "many.npz")
+
+
+def test_a_part_of_ones_own_kind_becomes_a_tuple_where_it_is(tmp_path):
+    tree = Temperatures(jnp.zeros(2), jnp.ones(3))  # pyright: ignore[reportArgumentType]
+    with pytest.warns(UserWarning, match="cannot be saved as such"):
+        save_fit(made({"a": tree, "b": [None, (jnp.zeros(1),)]}), tmp_path / "fit.npz")
+    again = load_fit(tmp_path / "fit.npz").parameters
+    assert [leaf.tolist() for leaf in again["a"]] == [[0, 0], [1, 1, 1]]
+    assert again["b"][0] is None

@@ -123,3 +123,28 @@ def test_an_inverse_is_brought_up_to_date_by_products_or_factored_anew(task, sha
     np.testing.assert_array_equal(renew_inverse(mdp, policy, nothing, products=True).matrix, exact)
     np.testing.assert_array_equal(renew_inverse(mdp, policy, old, products=False).matrix, exact)
     np.testing.assert_array_equal(renew_inverse(mdp, policy, None, products=True).matrix, exact)
+
+
+def test_where_products_are_cheap_an_occupancy_is_refined_by_them(monkeypatch):
+    monkeypatch.setattr("robustirl.planning.linear.prefers_products", lambda: True)  # As on a GPU.
+    rng = np.random.default_rng(2)
+    mdp = MDP(rng.dirichlet(np.full(5, 0.3), size=(5, 4)), discount=0.9)
+    policy = jnp.asarray(rng.dirichlet(np.ones(4), size=5))
+    own = matrix_of(invert_policy(mdp, policy))
+    exact = state_occupancy(mdp, policy)
+    for matrix in (own, 0.9 * own, jnp.zeros((5, 5))):
+        found, newest, reached = refine_occupancy(mdp, policy, PolicyInverse(matrix), mdp.initial, jnp.asarray(1e-11))
+        assert reached
+        assert np.abs(found - exact).sum() <= 1e-11
+        left = np.eye(5) - np.asarray(policy_system(mdp, policy)) @ np.asarray(matrix_of(newest))
+        assert np.linalg.norm(left) <= 0.3
+
+
+def test_a_neighbours_inverse_is_squared_and_a_strangers_is_not():
+    mdp = MDP(np.full((2, 1, 2), 0.5), discount=0.9)
+    policy = jnp.ones((2, 1))
+    own = matrix_of(invert_policy(mdp, policy))
+    near = renew_inverse(mdp, policy, PolicyInverse(0.9 * own), products=True)
+    np.testing.assert_allclose(near.matrix, 0.99 * own, rtol=1e-12)  # An error of 0.1 of it becomes one of 0.01.
+    far = renew_inverse(mdp, policy, PolicyInverse(0.5 * own), products=True)
+    np.testing.assert_allclose(far.matrix, own, rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.mdp import MDP, MarkovGame, uniform_policy
+from robustirl.mdp import MDP, MarkovGame, mixture, uniform_policy
 from robustirl.planning import Temperatures, newton, state_occupancy, two_player_backup, value_iteration
 from robustirl.planning.linear import PolicyInverse, invert_policy, refine_occupancy
 from robustirl.planning.newton import matrix_steps, newton_steps
@@ -209,3 +209,39 @@ def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy(seed):
         reward[2] += float(value[1] - value[2])
     np.testing.assert_allclose(newton(game, reward, tolerance=4e-14).opponent[0], 0.25)
     np.testing.assert_allclose(newton(game, reward).opponent[0], 0.25)
+
+
+@pytest.mark.parametrize("temperatures", [Temperatures(), GREEDY])
+def test_where_products_are_cheap_the_answers_are_the_same(temperatures):
+    # What a GPU does: inverses are brought up to date by products, and no step is taken with an old one.
+    rng = np.random.default_rng(3)
+    game = MarkovGame(MDP(rng.dirichlet(np.full(5, 0.3), size=(5, 4)), discount=0.95), alpha=0.8)
+    reward = jnp.asarray(rng.normal(size=5))
+    rule = stopping_rule(game, reward, None, temperatures)
+    run = eqx.filter_jit(matrix_steps)
+    plain, inverse = run(game, reward, jnp.zeros(5), None, rule, temperatures, 500, False)
+    for start in (None, inverse, PolicyInverse(jnp.zeros((5, 5)))):
+        found, _ = run(game, reward, jnp.zeros(5), start, rule, temperatures, 500, True)
+        assert found.verdict.converged
+        assert int(found.verdict.iterations) <= 10
+        np.testing.assert_allclose(found.value, plain.value, rtol=1e-10)
+    policy = mixture(plain.player, plain.opponent, game.alpha)
+    exact = np.linalg.inv(np.eye(5) - 0.95 * np.asarray(game.mdp.kernel.policy_matrix(policy)))
+    if temperatures == GREEDY:  # The policies have settled long before the values, so the inverse is theirs.
+        np.testing.assert_allclose(inverse.matrix, exact, rtol=1e-9)
+
+
+def test_a_chord_step_must_quarter_the_residual():
+    # With an inverse that brings down a single state's residual by a known factor, it is kept or renewed.
+    game = MarkovGame(MDP([[[1.0]]], discount=0.5))
+    reward = jnp.ones(1)
+    rule = stopping_rule(game, reward, None)
+    for factor, kept in ((0.2, True), (0.3, False)):
+        # From a residual r the step with (1 - f) / (1 - γ) leaves f r.
+        inverse = PolicyInverse(jnp.array([[(1 - factor) / 0.5]]))
+        found, left = steps_from(game, reward, jnp.zeros(1), inverse, rule)
+        np.testing.assert_allclose(found.value, [2.0], rtol=1e-9)
+        assert isinstance(left, PolicyInverse)
+        assert (left.matrix == inverse.matrix).item() == kept
+    # Renewed at once: one step, and the value is exact.
+    assert int(found.verdict.iterations) == 1

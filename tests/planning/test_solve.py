@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -93,6 +94,8 @@ def test_every_solver_on_every_kernel(kind, method):
             scale = max(1.0, float(abs(expected).max()))
             assert abs(found.value - expected.astype(float)).max() <= 1e-9 * scale
             assert float(found.verdict.error_bound) >= abs(found.value - expected.astype(float)).max()
+            if method != "value-iteration":
+                assert int(found.verdict.iterations) <= 20
 
 
 @pytest.mark.parametrize("method", SOLVERS)
@@ -171,3 +174,33 @@ def test_a_budget_too_small_is_said(method):
     if not bool(found.verdict.converged):
         # The bound is attained, in an absorbing state.
         assert float(found.verdict.error_bound) >= (1 - 1e-9) * abs(found.value - exact.value).max()
+
+
+def test_direct_methods_win_where_the_world_is_small_enough_or_a_grid():
+    grid = envs.GridWorld("middling", rewards=np.zeros((15, 15)), discount=0.9999)  # Too large for matrices by default,
+    assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton"  # but not for one at this discount.
+    assert choose_method(MarkovGame(dataclasses.replace(grid, discount=0.99).mdp(0.1))) == "newton-krylov"
+    large = envs.GridWorld("large", rewards=np.zeros((40, 40)), discount=0.9999)
+    lists = MDP(SuccessorKernel(np.zeros((1600, 1, 1), int), np.ones((1600, 1, 1))), discount=0.9999)
+    assert choose_method(MarkovGame(lists)) == "newton-krylov"  # Lists may lead anywhere, and factors fill up.
+    assert choose_method(MarkovGame(large.mdp(0.1, "uniform-action"))) == "newton-sparse"
+
+
+def test_in_compiled_code_the_factorisation_is_not_chosen():
+    chosen = []
+
+    @eqx.filter_jit
+    def look(game):
+        chosen.append(choose_method(game))
+
+    for side in (15, 40):  # The discount is not known there, and taken for an ordinary one.
+        look(MarkovGame(envs.GridWorld("large", rewards=np.zeros((side, side)), discount=0.9999).mdp(0.1)))
+    assert chosen == ["newton-krylov"] * 2
+
+
+def test_a_world_beyond_the_memory_is_refused_before_work_starts(monkeypatch, refused):
+    middling = envs.GridWorld("middling", rewards=np.zeros((15, 15))).mdp(0.1)
+    monkeypatch.setattr("robustirl.memory.available_bytes", lambda: 100_000)
+    with refused("solving a world of 225 states needs about 0 GiB", "use a smaller one"):
+        solve(middling, np.zeros(225))
+    assert bool(solve(world("array")[0], GRID.reward).verdict.converged)  # Small ones are not asked.

@@ -1,0 +1,59 @@
+"""What a fit rests on, and when the data and the world do not go together."""
+
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, l1_radius
+from robustirl.irl.evidence import gather
+from robustirl.mdp import MDP
+
+WORLD = MDP(np.array([[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]), discount=0.9, initial=[0.5, 0.5, 0.0])
+
+
+def gathered(data, alpha=0.9):
+    return gather(WORLD, data, alpha=alpha, tail="hold", confidence=0.95)
+
+
+def estimate(discount):
+    return OccupancyEstimate(np.full(3, 1 / 3), None, None, None, 0.1, 0.0, 7, discount, "hold", 0.95)
+
+
+def test_an_estimate_is_for_its_own_discount(refused):
+    found = gathered(estimate(0.9 + 9e-7))
+    assert (found.episodes, found.transitions, found.has_actions, found.discount) == (7, None, False, 0.9)
+    with refused("the occupancy was estimated at discount 0.9005, but the world's is 0.9", "estimate it anew"):
+        gathered(estimate(0.9005))
+
+
+def test_an_exact_occupancy_comes_without_episodes():
+    found = gathered(np.full(3, 1 / 3))
+    assert (found.episodes, found.transitions, found.occupancy_estimate, found.cautions) == (None, None, None, ())
+    assert (found.alpha, found.alpha_estimate) == (0.9, None)
+
+
+def test_episodes_are_counted():
+    found = gathered(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], [[0, 0], [0]], terminated=True))
+    assert (found.episodes, found.transitions, found.has_actions, found.cautions) == (2, 3, True, ())
+    assert not gathered(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], terminated=True)).has_actions
+
+
+def test_episodes_that_end_for_good_where_the_world_goes_on_are_told():
+    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 1], [1, 1, 1]], terminated=True)
+    assert gathered(walks).cautions == (
+        "2 of 3 episodes end for good in states that can be left in the learner's world (the first in state 1), so"
+        " their occupancy may be out of its reach.",
+    )
+    assert gathered(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == ()
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_starts_are_compared_as_far_as_chance_allows(share):
+    count = 1000
+    first = round(count * (0.5 + share * l1_radius(count, 3, confidence=0.95) / 2))
+    walks = Demonstrations.from_arrays([[0, 1, 2]] * first + [[1, 2]] * (count - first), terminated=True)
+    apart = 2 * (first / count - 0.5)
+    expected = (
+        "the demonstrations start elsewhere than the learner's world does: the two start distributions are"
+        f" {apart:.3g} apart in l1, more than chance explains."
+    )
+    assert gathered(walks).cautions == ((expected,) if share > 1 else ())

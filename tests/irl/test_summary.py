@@ -1,0 +1,131 @@
+"""The summary of a fit, word for word: made-up numbers, so that every branch can be had for nothing."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
+from robustirl.irl.evidence import Evidence
+from robustirl.irl.summary import summarise, warnings_of
+from tests.irl.test_saving import made
+
+
+def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, planned=True, stopped=False):
+    verdict = (jnp.asarray(converged), jnp.asarray(planned), jnp.asarray(stopped), jnp.asarray(steps), jnp.asarray(gap))
+    return eqx.tree_at(
+        lambda f: (
+            *(f.verdict.converged, f.verdict.planned, f.verdict.stopped, f.verdict.steps, f.verdict.occupancy_gap),
+            *(f.history.occupancy_gap, f.alpha, f.reward),
+        ),
+        made(),
+        (*verdict, jnp.array([first, gap]), jnp.asarray(alpha), jnp.array([-12.0, 0.5, 3.25])),
+    )
+
+
+def estimate(radius=0.1, bias=0.0):
+    return OccupancyEstimate(np.full(3, 1 / 3), None, None, None, radius, bias, 7, 0.9, "hold", 0.95)
+
+
+def evidence(occupancy=None, alpha=None, episodes=None, transitions=None, actions=False, cautions=()):
+    return Evidence(0.9, episodes, transitions, actions, 0.9, cautions, alpha, occupancy)
+
+
+def chosen(decisive=True):
+    return AlphaEstimate(0.9, 0.85, 0.956789, decisive, "a tenth is noise.", "actions", 0.1, 12, 0.9)
+
+
+def line(text, name):
+    found = [row[17:] for row in text.splitlines() if row.startswith(f"  {name:<14} ")]
+    assert len(found) == 1, text
+    return found[0]
+
+
+def test_the_whole_text():
+    assert summarise(fit(), evidence(estimate(), episodes=7, transitions=12, cautions=("take care.",)), None) == (
+        "Robust maximum causal entropy IRL\n"
+        "  learnt from    7 episodes, 12 transitions, states only\n"
+        "  in a world of  3 states and 2 actions, γ = 0.9\n"
+        "  with           α = 0.9, as given\n"
+        "  ended          after all 12 steps\n"
+        "  occupancy gap  0.3 in l1, down from 2; above the error of the demonstrations themselves (up to 0.1 at 95 %):"
+        " not noise alone, more steps or another α may come closer, or the learner's world cannot\n"
+        "  reward         from -12 to 3.25\n"
+        "  warning        take care."
+    )
+
+
+def test_without_an_opponent_it_is_not_called_robust():
+    assert summarise(fit(alpha=1.0), evidence(), None).startswith("Maximum causal entropy IRL\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "an occupancy given as exact"),
+        ({"episodes": 7}, "an occupancy estimated from 7 episodes"),
+        ({"episodes": 7, "transitions": 12, "actions": True}, "7 episodes, 12 transitions, with actions"),
+    ],
+)
+def test_what_it_was_learnt_from(options, text):
+    assert line(summarise(fit(), evidence(**options), None), "learnt from") == text
+
+
+@pytest.mark.parametrize(
+    ("options", "tolerance", "text"),
+    [
+        ({"converged": True}, 0.5, "converged after 12 steps, within the tolerance 0.5"),
+        ({"converged": True}, None, "converged after 12 steps"),
+        ({}, 0.01, "after all 12 steps, above the tolerance"),
+        ({"stopped": True}, None, "stopped after 12 steps, before its time"),
+        ({"planned": False}, None, "failed after 12 steps, at the last sound ones"),
+    ],
+)
+def test_how_it_ended(options, tolerance, text):
+    assert line(summarise(fit(**options), evidence(), tolerance), "ended") == text
+
+
+@pytest.mark.parametrize(
+    ("gap", "first", "error", "text"),
+    [
+        (0.3, 2.0, None, "0.3 in l1, down from 2"),
+        (0.3, 0.3, None, "0.3 in l1, from 0.3"),
+        (
+            0.3,
+            2.0,
+            0.3,
+            "0.3 in l1, down from 2; within the error of the demonstrations themselves (up to 0.3 at 95 %)",
+        ),
+    ],
+)
+def test_how_close_it_came(gap, first, error, text):
+    given = evidence(None if error is None else estimate(error))
+    assert line(summarise(fit(gap=gap, first=first), given, None), "occupancy gap") == text
+
+
+def test_where_alpha_came_from():
+    said = line(summarise(fit(), evidence(alpha=chosen()), None), "with")
+    assert said == "α = 0.9, estimated from the actions (90 % interval 0.85 to 0.957): a tenth is noise."
+    assert line(summarise(fit(), evidence(alpha=chosen(False)), None), "with") == "α = 0.9, by default"
+
+
+def test_doubts():
+    assert warnings_of(fit(), evidence(estimate(0.6, 0.39), chosen()), None) == []
+    few = (
+        "the demonstrations are few or short for a world of this size: the expert's occupancy may be up to {} from the"
+        " estimate in l1, where 2 is the most possible ({})."
+    )
+    assert warnings_of(fit(), evidence(estimate(0.6, 0.4)), None) == [
+        few.format(1, "about 60 episodes would halve that")
+    ]
+    assert warnings_of(fit(), evidence(estimate(0.4, 0.7)), None) == [
+        few.format(1.1, "longer episodes would help more than further ones")
+    ]
+    assert warnings_of(fit(), evidence(alpha=chosen(False)), None) == ["the data do not settle α: a tenth is noise."]
+    assert warnings_of(fit(), evidence(), 0.01) == ["the tolerance 0.01 was not reached."]
+    assert warnings_of(fit(converged=True), evidence(), 0.01) == []
+    assert warnings_of(fit(planned=False), evidence(), 0.01) == [
+        "planning failed after 12 steps, where the reward had grown to 1.2e+01: no reward may match this expert, or the"
+        " steps are too large."
+    ]

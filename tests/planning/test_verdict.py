@@ -1,0 +1,126 @@
+"""Verdicts: the arithmetic of the bound and of the rule, and the sentences of those who did not arrive."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl.errors import ConvergenceError
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.planning import Temperatures
+from robustirl.planning.value_iteration import most_sweeps
+from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+
+EPS = float(np.finfo(float).eps)
+HARD = Temperatures(0.0, 0.0)
+GAME = MarkovGame(MDP(np.ones((2, 2, 2)) / 2, discount=0.75), 0.8)
+
+
+def rule(**changes):
+    parts = {"tolerance": 1e-3, "discount": 0.75, "unit": 2.0, "magnitude": None} | changes
+    return StoppingRule(*(None if part is None else jnp.asarray(part) for part in parts.values()))
+
+
+def test_the_bound_is_the_residual_and_its_rounding_over_one_minus_the_discount():
+    value = jnp.array([1.0, -3.0])
+    assert float(rule().error_bound(jnp.asarray(0.5), value)) == (0.5 + 4 * EPS * 3) / 0.25
+    assert float(rule(magnitude=100.0).error_bound(jnp.asarray(0.0), value)) == 4 * EPS * 100 / 0.25
+    assert float(rule(magnitude=2.0).error_bound(jnp.asarray(0.0), value)) == 4 * EPS * 3 / 0.25
+
+
+@pytest.mark.parametrize(("value", "scale"), [([1.0, -0.5], 2.0), ([1.0, -8.0], 8.0)])
+def test_the_rule_is_relative_to_the_value_or_to_the_unit(value, scale):
+    just = 0.25 * 1e-3 * scale
+    assert rule().satisfied(jnp.asarray(just * (1 - 1e-9)), jnp.array(value))
+    assert not rule().satisfied(jnp.asarray(just * (1 + 1e-9)), jnp.array(value))
+    assert not rule().satisfied(jnp.asarray(jnp.nan), jnp.array(value))
+
+
+@pytest.mark.parametrize(
+    ("temperatures", "reward", "unit"),
+    [
+        (Temperatures(), [7.0, -9.0], 1.0),
+        (Temperatures(0.5, 3.0), [7.0, -9.0], 3.0),
+        (HARD, [7.0, -9.0], 4.5),
+        (HARD, [0.0, 0.0], 1.0),
+        (HARD, [1e-3, 0.0], 5e-4),
+        # What a step is worth: 0.8 of the best action and 0.2 of the worst.
+        (HARD, [[10.0, -5.0], [1.0, 1.0]], (0.8 * 10 - 0.2 * 5) / 2),
+    ],
+)
+def test_the_unit_is_the_temperature_or_half_of_the_reward(temperatures, reward, unit):
+    found = stopping_rule(GAME, jnp.array(reward), None, temperatures)
+    assert float(found.unit) == pytest.approx(unit, rel=1e-15)
+    assert float(found.discount) == 0.75
+    assert float(found.tolerance) == 1e-10
+    assert (found.magnitude is None) == (np.ndim(reward) == 1)
+
+
+def test_what_cancels_is_remembered():
+    assert float(stopping_rule(GAME, jnp.array([[10.0, -5.0], [1.0, 1.0]]), 1e-3).magnitude) == 8.0  # pyright: ignore[reportArgumentType]
+    weak = MarkovGame(GAME.mdp, 0.2)
+    assert float(stopping_rule(weak, jnp.array([[10.0, -50.0], [1.0, 1.0]]), 1e-3).magnitude) == 40.0  # pyright: ignore[reportArgumentType]
+
+
+def test_unavailable_actions_do_not_count_for_the_unit():
+    mask = np.array([[True, False], [True, True]])
+    game = MarkovGame(MDP(np.ones((2, 2, 2)) / 2, discount=0.75, mask=mask), 0.8)
+    found = stopping_rule(game, jnp.array([[10.0, 1e9], [1.0, 1.0]]), None, HARD)
+    assert (float(found.unit), float(found.magnitude)) == (5.0, 8.0)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_tightest_tolerance_is_sixteen_units_of_rounding_over_one_minus_the_discount(refused):
+    least = 16 * EPS / 0.25
+    assert float(stopping_rule(GAME, jnp.ones(2), least).tolerance) == least
+    with refused(
+        f"the tolerance {0.999 * least!r} is out of reach of float64 at discount 0.75; ask for at least 1.4e-14"
+    ):
+        stopping_rule(GAME, jnp.ones(2), 0.999 * least)
+
+
+def at(discount):
+    return MarkovGame(MDP(np.ones((2, 2, 2)) / 2, discount=discount))
+
+
+def test_a_discount_at_which_not_one_digit_is_certain_is_refused(refused):
+    # 16 units of rounding over 1 - γ are a tenth at 1 - γ = 3.6e-14.
+    assert float(stopping_rule(at(1 - 3.7e-14), jnp.ones(2), None).tolerance) == pytest.approx(0.096, abs=0.003)
+    with refused("the discount 0.99999999999996", "cannot certify a single digit", "float64"):
+        stopping_rule(at(1 - 3.4e-14), jnp.ones(2), None)
+
+
+def test_sweeps_are_allowed_as_many_as_the_contraction_can_need_and_a_tenth_more():
+    needed = np.log(5.0 / (1e-3 * 2 * 0.25)) / -np.log(0.75)
+    assert int(most_sweeps(rule(), jnp.asarray(5.0))) == int(1.1 * needed + 10)
+    assert int(most_sweeps(rule(), jnp.asarray(1e-9))) == 10
+    assert int(most_sweeps(rule(), jnp.asarray(jnp.nan))) == 0
+    assert int(most_sweeps(rule(discount=0.0), jnp.asarray(5.0))) == int(1.1 * np.log(2500) / np.log(1000) + 10)
+
+
+def solution(converged, residual=0.5):
+    shape = np.shape(converged)
+    many = jnp.full(shape, residual)
+    verdict = Verdict(jnp.asarray(converged), jnp.full(shape, 7), many, 4 * many)
+    policy = jnp.full((*shape, 2, 2), 0.5)
+    return Solution(jnp.zeros((*shape, 2)), policy, policy, jnp.ones(shape), verdict)
+
+
+def test_who_did_not_arrive_says_how_far_it_came():
+    sentence = (
+        "Somebody stopped after 7 steps with residual 5.000e-01 and error bound 2.000e+00: raise max_steps or the"
+        " tolerance, or pass throw=False to look at the unfinished solution."
+    )
+    with pytest.raises(ConvergenceError) as caught:
+        checked(solution(False), throw=True, solver="Somebody")
+    assert str(caught.value) == sentence
+    with pytest.raises(ConvergenceError, match="the residual is not a finite number, so the reward or the world"):
+        checked(solution(False, np.nan), throw=True, solver="Somebody")
+    assert checked(solution(False), throw=False, solver="Somebody").verdict.iterations == 7
+    assert checked(solution(True), throw=True, solver="Somebody").verdict.iterations == 7
+
+
+def test_of_a_batch_the_first_that_failed_is_told():
+    batch = solution([True, False, False])
+    verdict = Verdict(batch.verdict.converged, jnp.array([1, 2, 3]), jnp.array([0.1, 0.2, 0.3]), jnp.ones(3))
+    with pytest.raises(ConvergenceError, match=r"after 2 steps with residual 2\.000e-01"):
+        checked(Solution(batch.value, batch.player, batch.opponent, batch.alpha, verdict), throw=True, solver="All")
+    checked(solution([True, True]), throw=True, solver="All")
