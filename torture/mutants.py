@@ -214,12 +214,15 @@ def main() -> int:
             print(f"{mutant.file}:{mutant.line}: {mutant.change}")
         return 0
     rows = [] if given.again is None else read_table(given.again)
+    equivalent = known_equivalents()
+    for row in rows:
+        if row["verdict"] == "survived" and (row["file"], row["mutant"]) in equivalent:
+            row |= {"verdict": "equivalent", "by": equivalent[row["file"], row["mutant"]]}
     kept = [row for row in rows if row["verdict"] in ("killed", "equivalent")]
     sample = draw(everything, given.count, given.seed)
     if given.again is not None:
         wanted = {(row["file"], int(row["node"])) for row in rows if row not in kept}
         sample = [mutant for mutant in everything if (mutant.file, mutant.node) in wanted]
-    equivalent = known_equivalents()
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(ROOT, Path(folder), given.cache or Path(folder) / "compiled")
         for mutant in sample:

@@ -48,6 +48,7 @@ def test_callbacks_see_every_step_and_change_no_number():
     assert same(seen[-1].player, whole().player)
     assert jnp.array_equal(seen[0].parameters, jnp.zeros(36))
     assert "parameters" not in repr(seen[0])
+    assert len(set(seen)) == STEPS + 1  # Steps are told apart as objects, not by comparing arrays.
 
 
 def test_false_ends_the_fit_where_it_is():

@@ -1,5 +1,7 @@
 """What a fit rests on, and when the data and the world do not go together."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,8 @@ def test_an_exact_occupancy_comes_without_episodes():
     found = gathered(np.full(3, 1 / 3))
     assert (found.episodes, found.transitions, found.occupancy_estimate, found.cautions) == (None, None, None, ())
     assert (found.alpha, found.alpha_estimate) == (0.9, None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.alpha = 0.5  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_episodes_are_counted():

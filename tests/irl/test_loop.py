@@ -8,7 +8,7 @@ import optax
 
 from robustirl.irl import Status, fit
 from robustirl.mdp import MarkovGame
-from robustirl.planning import newton, state_occupancy
+from robustirl.planning import Temperatures, newton, state_occupancy
 from tests.irl.test_mce import random_world
 
 STEPS = 6
@@ -52,3 +52,11 @@ def test_a_start_that_cannot_be_planned_for_is_where_the_fit_ends():
     assert int(wild.verdict.steps) == 0
     assert wild.history.dual.shape == (1,)
     assert jnp.array_equal(wild.parameters, np.full(6, 1.7e308))
+
+
+def test_plans_must_be_far_more_exact_than_the_temperature():
+    # An error of 1e-3 in the value is nothing beside a temperature of one, and all beside one of a hundredth.
+    options = {"alpha": 0.85, "steps": STEPS, "optimizer": SLOW, "initial_parameters": THETA, "throw": False}
+    cool = fit(WORLD, RHO, temperatures=Temperatures(0.01, 0.0), planner_tolerance=1e-3, **options)
+    assert 1e-5 < float(cool.verdict.error_bound) < 0.1
+    assert cool.verdict.status == Status.FAILED

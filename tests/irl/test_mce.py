@@ -169,6 +169,8 @@ def test_a_batch_gives_the_very_numbers_of_single_fits():
     for mdp, rho, alpha, batched in zip(mdps, occupancies, alphas, together, strict=True):
         alone = fit(mdp, rho, alpha=alpha, steps=60)
         assert jax.tree.all(jax.tree.map(jnp.array_equal, alone, batched))
+    with pytest.raises(ConvergenceError, match=r"after 60 steps \(fit 0 of 4\), above the tolerance 1.000e-09"):
+        fit_many(mdps, occupancies, alphas, steps=60, vectorize=False, tolerance=1e-9)
 
 
 def test_lockstep_agrees_with_one_after_the_other():

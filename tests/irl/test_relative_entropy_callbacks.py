@@ -39,6 +39,7 @@ def test_every_stretch_is_seen():
     seen = []
     watched = fit([seen.append])
     assert [(step.attempt, step.round) for step in seen] == [(0, 3), (0, 6), (0, 7), (1, 3), (1, 6), (1, 7)]
+    assert len(set(seen)) == 6  # Steps are told apart as objects, not by comparing arrays.
     best = [step for step in seen if np.array_equal(step.parameters, watched.parameters)]
     assert [step.round for step in best] == [7]
     assert best[0].feature_gap == watched.history.feature_gap[-1]
@@ -54,6 +55,13 @@ def test_false_ends_the_fit_and_all_callbacks_are_asked():
     assert int(stopped.verdict.rounds) == 6
     assert stopped.history.feature_gap.shape == (6,)
     assert str(stopped.verdict).startswith("stopped after 6 rounds")
+
+
+def test_at_the_very_end_there_is_nothing_left_to_stop():
+    last = fit([lambda step: (step.attempt, step.round) != (1, 7)])
+    assert last.verdict.status == Status.BUDGET
+    first = fit([lambda step: (step.attempt, step.round) != (0, 7)])
+    assert first.verdict.status == Status.STOPPED
 
 
 def test_an_interrupt_hands_over_what_there_is():

@@ -43,6 +43,11 @@ def test_the_defaults_are_those_of_the_published_tables():
     }
 
 
+def test_settings_are_not_changed_but_replaced():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RelativeEntropyConfig().rounds = 5  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def test_the_papers_settings_are_algorithm_3_as_printed():
     changed = differing(PAPER, RelativeEntropyConfig())
     assert changed.pop("game")["steps"] == 5

@@ -77,10 +77,12 @@ def test_importance_is_the_first_mixtures_density_over_the_present_ones():
 def rising():
     """Against an opponent who goes left for sure, from a player who goes right; it may act in full at half time."""
     start = Players(leaning(50.0), leaning(-50.0))
-    given = problem(alpha=1e-9, tolerance=10.0, start=start, opponent_delay=0.5, reward_steps=2)
+    given = problem(alpha=1e-9, tolerance=10.0, start=start, opponent_delay=0.5, reward_steps=1)
     state = begin(given)
     run = eqx.filter_jit(_one_round)
-    return state, [run(given, state, jnp.asarray(index), fast_key(index)) for index in range(4)]
+    moved = eqx.tree_at(lambda s: s.ascent.players, state, Players(leaning(0.0), leaning(0.2)))
+    rounds = [run(given, at, jnp.asarray(index), fast_key(index)) for index, at in enumerate([state] * 4 + [moved])]
+    return state, rounds[:4], rounds[4]
 
 
 def test_the_opponents_chance_rises_over_its_share_of_the_rounds():
@@ -91,7 +93,7 @@ def test_the_opponents_chance_rises_over_its_share_of_the_rounds():
 
 
 def test_a_match_counts_once_the_opponent_has_risen_and_then_nothing_moves():
-    before, rounds = rising()
+    before, rounds, _ = rising()
     assert [bool(after.matched) for after, _ in rounds] == [False, True, True, True]
     assert all(bool(after.sound) for after, _ in rounds)
     assert np.abs(rounds[0][0].theta).max() > 0
@@ -101,12 +103,18 @@ def test_a_match_counts_once_the_opponent_has_risen_and_then_nothing_moves():
 
 
 def test_a_round_is_counted_and_the_first_gap_kept():
-    _, rounds = rising()
+    _, rounds, _ = rising()
     after, history = rounds[0]
     assert int(after.rounds) == 1
     assert float(after.first_gap) == float(history.feature_gap)
     assert float(after.effective) == float(history.effective)
     assert float(history.finished) == 1.0
+
+
+def test_without_importance_all_trajectories_weigh_the_same():
+    # From θ = 0, whoever sampled them.
+    *_, (_, history) = rising()
+    np.testing.assert_allclose(history.effective, GAME.episodes)
 
 
 def test_every_round_has_a_key_of_its_own():

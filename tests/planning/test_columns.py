@@ -28,7 +28,7 @@ def shares(game, chain):
     return np.array([float(chain.expect(jnp.eye(6)[a + 1])[0]) for a in range(5)])
 
 
-VALUES = jnp.array([0.5, 3.0, 3.0 * (1 + 1e-14), -1.0, -1.0 * (1 + 1e-14), 50.0])  # Ties at either end, and a bait.
+VALUES = jnp.array([0.5, 3.0, 3.0 * (1 + 1e-13), -1.0, -1.0 * (1 + 3e-13), 50.0])  # Ties at either end, and a bait.
 
 
 @pytest.mark.parametrize("by_action", [False, True])

@@ -154,3 +154,11 @@ def test_a_goal_is_enough(transposed):
     better, size, _ = solve(CHAIN, jnp.asarray(0.9), RIGHT, start, 0.99 * left, transposed=transposed)
     assert float(size) <= 0.99 * left
     assert np.abs(better - start).max() > 1e-6
+
+
+@SIDES
+def test_where_corrections_are_of_no_use_sweeps_get_there(monkeypatch, transposed):
+    monkeypatch.setattr("robustirl.planning.krylov.correction", lambda _, __, fault, **___: jnp.zeros_like(fault))
+    found, _, solved = solve_chain(CHAIN, jnp.asarray(0.9), RIGHT, RIGHT, transposed=transposed)
+    assert bool(solved)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix(0.9, transposed), RIGHT), rtol=1e-12, atol=1e-12)

@@ -81,6 +81,7 @@ def test_plain_newton_goes_round_for_ever_where_the_safeguarded_method_arrives(n
     assert min(residuals) > 0.1
     np.testing.assert_allclose(residuals[-12:], residuals[-24:-12])
     solution = newton(game, reward, temperatures=GREEDY)
+    assert solution.verdict.residual * 2.0 ** float(solution.verdict.iterations) <= residuals[0] * (1 + 1e-9)
     exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-12)
     np.testing.assert_allclose(solution.value, exact.value, rtol=1e-9)
     np.testing.assert_array_equal(solution.player, exact.player)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.mdp import MarkovGame
+from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.chains import BandedChain, DenseChain, DisturbedChain, ListChain
 from robustirl.planning import newton, newton_sparse
 from robustirl.planning.newton_sparse import solve_sparse
@@ -58,3 +58,9 @@ def test_it_does_not_run_inside_compiled_code(refused):
     game = MarkovGame(GRID.mdp(0.1))
     with refused("newton_sparse cannot run inside jit; use newton there."):
         eqx.filter_jit(lambda reward: newton_sparse(game, reward).value)(jnp.asarray(GRID.reward))
+
+
+def test_where_there_is_nothing_to_choose_one_step_is_all():
+    walk = MDP(RNG.dirichlet(np.ones(5), size=(5, 1)), discount=0.9)
+    found = newton_sparse(walk, RNG.normal(size=5), initial_value=np.zeros(5))
+    assert int(found.verdict.iterations) == 1

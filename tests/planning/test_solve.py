@@ -10,6 +10,7 @@ import pytest
 
 from robustirl import envs
 from robustirl.envs.noise import noisy_kernel
+from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, BandedKernel, DenseKernel, MarkovGame, MixtureKernel, SuccessorKernel
 from robustirl.planning import METHODS, Temperatures, choose_method, policy_value, solve, state_occupancy
 from robustirl.planning.krylov import solve_chain
@@ -204,3 +205,16 @@ def test_a_world_beyond_the_memory_is_refused_before_work_starts(monkeypatch, re
     with refused("solving a world of 225 states needs about 0 GiB", "use a smaller one"):
         solve(middling, np.zeros(225))
     assert bool(solve(world("array")[0], GRID.reward).verdict.converged)  # Small ones are not asked.
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("value-iteration", "value iteration stopped"),
+        ("newton", "Newton's method stopped"),
+        ("newton-krylov", "Newton's method with BiCGStab stopped"),
+    ],
+)
+def test_the_method_asked_for_is_the_one_that_runs(method, name):
+    with pytest.raises(ConvergenceError, match=f"^{name} after [12] steps"):
+        solve(at(world("diagonals")[0], 0.999), GRID.reward, method=method, max_steps=1)
