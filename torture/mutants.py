@@ -14,7 +14,7 @@ import argparse
 import ast
 import collections
 import csv
-import difflib
+import functools
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,6 +70,7 @@ ELSEWHERE = {
     "relative_entropy_saving": ("irl/test_relative_entropy_callbacks.py",),
     "summary": ("irl/test_estimator.py",),
 }
+COLUMNS: tuple[str, ...] = ("file", "node", "line", "change", "mutant", "verdict", "by", "seconds")
 VERDICTS = ("killed", "survived", "equivalent", "out of time")
 
 
@@ -134,9 +135,13 @@ def mutate(text: str, mutant: Mutant) -> str:
 
 def changed_line(text: str, mutant: Mutant) -> str:
     """The line that the change makes: what a mutant is known by, wherever it moves in its file."""
-    plain = ast.unparse(ast.parse(text)).splitlines()
-    lines = difflib.unified_diff(plain, mutate(text, mutant).splitlines(), n=0, lineterm="")
-    return next(line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++"))
+    lines = zip(_plain(text), mutate(text, mutant).splitlines(), strict=True)
+    return next(after.strip() for before, after in lines if after != before)
+
+
+@functools.cache
+def _plain(text: str) -> list[str]:
+    return ast.unparse(ast.parse(text)).splitlines()
 
 
 def noticing(file: str) -> list[list[str]]:
@@ -172,7 +177,7 @@ def write_table(rows: Sequence[dict[str, str]], path: Path) -> None:
     """The table as CSV; after every mutant, so that an interrupt loses nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ("file", "node", "line", "change", "mutant", "verdict", "by", "seconds"))
+        writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
 

@@ -380,7 +380,7 @@ def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
 
 def test_reward_models_are_one_for_all_or_one_for_each(refused):
     worlds = [random_world(0), random_world(1)]
-    assert [model.num_states for model in _reward_models(None, worlds)] == [6, 6]
+    assert [len(model.initial_parameters()) for model in _reward_models(None, worlds)] == [6, 6]
     one = TabularReward(6)
     assert all(model is one for model in _reward_models(one, worlds))
     with refused("1 reward models were given for 2 fits"):

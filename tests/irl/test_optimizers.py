@@ -1,5 +1,6 @@
 """The paper's optimisers, update by update."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -37,5 +38,5 @@ def test_adam_has_the_papers_settings(optimizer, decay, settings):
 
 
 def test_lbfgs_remembers_twenty_steps():
-    memories = [leaf for leaf in LBFGS.init(jnp.zeros(3))[0] if getattr(leaf, "shape", ()) == (20, 3)]
+    memories = [leaf for leaf in jax.tree.leaves(LBFGS.init(jnp.zeros(3))) if leaf.shape == (20, 3)]
     assert len(memories) == 2  # Of differences of parameters, and of gradients.

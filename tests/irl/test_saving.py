@@ -4,6 +4,7 @@ import functools
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -338,7 +339,7 @@ def test_arrays_that_do_not_go_together_are_named(name, array, culprit, tmp_path
 def test_a_layer_without_a_bias_comes_back_without_one(tmp_path):
     layer = eqx.nn.Linear(3, 2, use_bias=False, key=jax.random.key(1))
     save_fit(made((layer,)), tmp_path / "fit.npz")
-    again = load_fit(tmp_path / "fit.npz").parameters
+    again: Any = load_fit(tmp_path / "fit.npz").parameters
     assert again[0].bias is None
     assert (again[0].in_features, again[0].out_features) == (3, 2)
     same(again, (layer,))
@@ -356,7 +357,8 @@ def test_objects_are_never_written(tmp_path):
 
 
 def test_of_a_strange_file_eight_arrays_are_named(tmp_path, refused):
-    np.savez(tmp_path / "many.npz", **{f"array{place}": np.zeros(1) for place in range(9)})
+    many: dict[str, Any] = {f"array{place}": np.zeros(1) for place in range(9)}
+    np.savez(tmp_path / "many.npz", **many)
     with refused("array6, array7; give a file that save() has written."):
         load_fit(tmp_path / "many.npz")
 
@@ -365,6 +367,6 @@ def test_a_part_of_ones_own_kind_becomes_a_tuple_where_it_is(tmp_path):
     tree = Temperatures(jnp.zeros(2), jnp.ones(3))  # pyright: ignore[reportArgumentType]
     with pytest.warns(UserWarning, match="cannot be saved as such"):
         save_fit(made({"a": tree, "b": [None, (jnp.zeros(1),)]}), tmp_path / "fit.npz")
-    again = load_fit(tmp_path / "fit.npz").parameters
+    again: Any = load_fit(tmp_path / "fit.npz").parameters
     assert [leaf.tolist() for leaf in again["a"]] == [[0, 0], [1, 1, 1]]
     assert again["b"][0] is None
