@@ -134,7 +134,7 @@ solve = jax.jit(solve_chain, static_argnames="transposed")
 @SIDES
 @pytest.mark.parametrize("discount", [0.0, 0.9, 0.999])
 def test_a_solution_is_as_exact_as_rounding_lets_it_be(discount, transposed):
-    found, size, solved = solve(CHAIN, jnp.asarray(discount), RIGHT, RIGHT, transposed=transposed)
+    found, size, solved = solve(CHAIN, jnp.asarray(discount), RIGHT, RIGHT, jnp.asarray(0.0), transposed=transposed)
     exact = np.linalg.solve(matrix(discount, transposed), RIGHT)
     scale = np.abs(exact).sum()
     assert bool(solved)
@@ -147,11 +147,11 @@ def test_a_goal_is_enough(transposed):
     measure = np.sum if transposed else np.max
     start = jnp.asarray(np.linalg.solve(matrix(0.9, transposed), RIGHT) + 1e-5)
     left = measure(np.abs(RIGHT - matrix(0.9, transposed) @ np.asarray(start)))
-    kept, size, solved = solve(CHAIN, jnp.asarray(0.9), RIGHT, start, 1.01 * left, transposed=transposed)
+    kept, size, solved = solve(CHAIN, jnp.asarray(0.9), RIGHT, start, jnp.asarray(1.01 * left), transposed=transposed)
     np.testing.assert_array_equal(kept, start)
     np.testing.assert_allclose(size, left, rtol=1e-9)
     assert bool(solved)
-    better, size, _ = solve(CHAIN, jnp.asarray(0.9), RIGHT, start, 0.99 * left, transposed=transposed)
+    better, size, _ = solve(CHAIN, jnp.asarray(0.9), RIGHT, start, jnp.asarray(0.99 * left), transposed=transposed)
     assert float(size) <= 0.99 * left
     assert np.abs(better - start).max() > 1e-6
 
