@@ -27,7 +27,7 @@ plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.rig
 # %% [markdown]
 # ## An expert, trained on the true reward
 #
-# At a small budget: one attempt at half the episodes, where `train_expert` takes the best of three by default, since
+# At a small budget: one attempt at half the episodes, where `train_expert` takes the best of eight by default, since
 # one in five or so settles for waiting at the start. With the key below it does not.
 
 # %%

@@ -4,6 +4,7 @@ Documented dataclasses are the commands, and their fields the options.
 """
 
 import dataclasses
+import os
 import sys
 from typing import Annotated, Any
 
@@ -47,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     enable_x64()
     command = parse(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(command, Reproduce | Compare | Layouts | Continuous):
+        # XLA's threads: a run has one, in whichever process or on whichever node, for its last digits hang on that.
+        os.environ.setdefault("NPROC", "1")
     try:
         match command:
             case Reproduce():

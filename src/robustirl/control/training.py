@@ -144,14 +144,15 @@ def train_expert(
     *,
     config: PolicyGradientConfig = EXPERT,
     start: GaussianPolicy | None = None,
-    attempts: int = 3,
+    attempts: int = 8,
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> Training:
     """An expert for a world: the single-player case α = 1 of `solve_game`, the best of several attempts.
 
     A policy gradient may settle where waiting looks better than crossing (in GaussianGrid with much noise, one attempt
-    in five does). Attempts differ in their draws alone, and are compared by their measured mean return.
+    in five does), or on a long way round. Attempts differ in their draws alone, and are compared by their measured mean
+    return: at a noise of 0.15 the best of three has -226 and the best of eight -217.
 
     Example:
         >>> from robustirl.envs import GaussianGrid

@@ -7,6 +7,7 @@ process that writes. No other file knows Ray, and it is loaded only when it is a
 
 import contextlib
 import dataclasses
+import functools
 import os
 import socket
 import time
@@ -63,7 +64,7 @@ class RayEngine:
             self._join(ray)
         try:
             _require_hands(ray)
-            yield self._work
+            yield functools.partial(self._work, leaving=ours)
         finally:
             if ours:
                 ray.shutdown()
@@ -85,8 +86,10 @@ class RayEngine:
                 raise RobustIRLError(f"Ray could not be started on this machine ({in_brief(error)}).") from None
             raise _no_cluster(self.address, in_brief(error)) from None
 
-    def _work(self, todo: Sequence[Batch], timing: Timing, equipment: object) -> Iterator[list[Finding]]:
-        """The findings of every batch, as they arrive."""
+    def _work(
+        self, todo: Sequence[Batch], timing: Timing, equipment: object, *, leaving: bool
+    ) -> Iterator[list[Finding]]:
+        """The findings of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
         if not todo:
             return
         ray = _ray()
@@ -111,9 +114,11 @@ class RayEngine:
                     timing.computation = before.computation + max(0.0, time.time() - begin - starting)
                     yield findings
         finally:
-            for reference in waiting:  # An interrupt or an error: nobody will read the rest.
+            # After an interrupt or an error nobody will read the rest. Ray ends it when we leave; where somebody else's
+            # connection stays, it must be told (not by force: a task that ends just then would take the driver along).
+            for reference in () if leaving else waiting:
                 with contextlib.suppress(Exception):
-                    ray.cancel(reference, force=True)
+                    ray.cancel(reference)
 
 
 @dataclasses.dataclass(frozen=True)

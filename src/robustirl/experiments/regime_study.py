@@ -27,6 +27,7 @@ from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
 from robustirl.precision import enable_x64
 
 PLENTY = 1000
+EXPERT_ATTEMPTS = 3  # Trainings of an expert, of which the best counts.
 """Demonstrations where their number is not the question."""
 
 DEFAULTS = RelativeEntropyConfig()
@@ -83,7 +84,9 @@ def study(
         place = _identity(condition.expert, condition.training)
         if place not in experts:
             start = initial_players(condition.expert, condition.config.deviation).player
-            experts[place] = train_expert(condition.expert, config=condition.training, start=start, key=train_key)
+            experts[place] = train_expert(
+                condition.expert, config=condition.training, start=start, attempts=EXPERT_ATTEMPTS, key=train_key
+            )
         expert = experts[place].player
         yield _outcomes(condition, expert, seeds, demo_key, fit_key, test_key)
 
