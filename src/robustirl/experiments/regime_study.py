@@ -27,8 +27,9 @@ from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
 from robustirl.precision import enable_x64
 
 PLENTY = 1000
-EXPERT_ATTEMPTS = 3  # Trainings of an expert, of which the best counts.
 """Demonstrations where their number is not the question."""
+EXPERT_ATTEMPTS = 3
+"""Trainings of an expert, of which the best counts."""
 
 DEFAULTS = RelativeEntropyConfig()
 
