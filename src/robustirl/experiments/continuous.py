@@ -109,7 +109,9 @@ def _returns(store: Store, *, best_only: bool) -> object:
     if best_only and (best_robust_alpha(cells) is None or all(cell.alpha < 1 for cell in cells)):
         return None
     count = max(cell.seeds for cell in cells)
+    names = sorted({record.spec.algorithm for record in records} - {ContinuousSpec.algorithm})
     note = f"{count} seed{'s' if count > 1 else ''}; interquartile means, 95 % intervals"
+    note = "; ".join([*(f"algorithm: {name}" for name in names), note])
     return figures.figure_continuous(cells, experts(store), comparable(records), note, best_only=best_only)
 
 
