@@ -154,7 +154,7 @@ def test_figures_of_all_alphas_need_no_standard_learner(store):
         (["--alphas", "1", "1"], "the alphas are (1.0, 1.0), but at least one is needed and none twice."),
         (["--expert-noises", "-1"], "the noise is -1.0, but a probability between 0 and 1 is needed."),
         (["--noise-model", "fog"], "gaussian-grid has no noise model 'fog'; choose one of towards-origin,"),
-        (["--algorithm", "magic"], "there is no algorithm 'magic'; choose one of default, paper."),
+        (["--algorithm", "magic"], f"there is no algorithm 'magic'; choose one of {', '.join(ALGORITHMS)}."),
         (["--rounds", "0"], "rounds is 0, but a whole number of at least 1 is needed."),
         (["--demonstrations", "0"], "the number of demonstrations is 0"),
         (["--records", "none.npz"], "none.npz does not exist; give the file of a packed store."),

@@ -177,9 +177,12 @@ def test_a_budget_too_small_is_said(method):
         assert float(found.verdict.error_bound) >= (1 - 1e-9) * abs(found.value - exact.value).max()
 
 
-def test_direct_methods_win_where_the_world_is_small_enough_or_a_grid():
+def test_direct_methods_win_where_the_world_is_small_enough_or_a_grid(monkeypatch):
     grid = envs.GridWorld("middling", rewards=np.zeros((15, 15)), discount=0.9999)  # Too large for matrices by default,
-    assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton"  # but not for one at this discount.
+    assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton-sparse"
+    with monkeypatch.context() as gpu:
+        gpu.setattr("jax.default_backend", lambda: "gpu")
+        assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton"  # but there not for one at this discount.
     assert choose_method(MarkovGame(dataclasses.replace(grid, discount=0.99).mdp(0.1))) == "newton-krylov"
     large = envs.GridWorld("large", rewards=np.zeros((40, 40)), discount=0.9999)
     lists = MDP(SuccessorKernel(np.zeros((1600, 1, 1), int), np.ones((1600, 1, 1))), discount=0.9999)
