@@ -3,7 +3,7 @@
 import math
 import re
 
-from reading import LOCAL, Place, Results, Row, cell, count, seconds, table
+from reading import LOCAL, Place, Results, Row, cell, count, one_run, seconds, table
 from targets import HUNDRED_THOUSAND, MILLION, best_peer
 
 BEGIN, END = "<!-- speed: written by benchmarks/report.py -->", "<!-- end of speed -->"
@@ -22,9 +22,7 @@ def _learning(results: Results) -> list[list[str]]:
     small = results.small
     if small is None:
         return []
-    standard, robust = (
-        min(when[alpha]["median"] for when in small["one_run"].values()) for alpha in ("alpha=1", "alpha=0.9")
-    )
+    standard, robust = (one_run(small, alpha) for alpha in ("alpha=1", "alpha=0.9"))
     others, factor = NONE, NONE
     if peer := small.get("imitation"):
         theirs = peer["seconds_for_200_steps"]

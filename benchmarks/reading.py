@@ -119,6 +119,11 @@ def size_of(value: float | None) -> str:
     return f"{value:.0f} B"
 
 
+def one_run(small: dict[str, Any], alpha: str) -> float:
+    """Seconds of one small run, `alpha=1` or `alpha=0.9`: the better of the medians before and after the peer."""
+    return min(when[alpha]["median"] for when in small["one_run"].values())
+
+
 def count(value: float) -> str:
     """A whole number in groups of three digits."""
     return f"{value:,.0f}".replace(",", " ")

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from reading import FULL, LOCAL, Place, Results, Row, count, seconds, size_of
+from reading import FULL, LOCAL, Place, Results, Row, count, one_run, seconds, size_of
 from robustirl.planning.newton_krylov import SWEEPS
 
 MILLION, HUNDRED_THOUSAND = 1_000_000, 100_000
@@ -72,9 +72,7 @@ def _small(results: Results) -> list[Target]:
     small = results.small
     if small is None:
         return [Target("one run, 200 steps, 100 states, one core", 0.05, None)]
-    times = {
-        alpha: min(when[alpha]["median"] for when in small["one_run"].values()) for alpha in ("alpha=0.9", "alpha=1")
-    }
+    times = {alpha: one_run(small, alpha) for alpha in ("alpha=0.9", "alpha=1")}
     found = [
         Target(f"one run, 200 steps, 100 states, one core, {alpha.replace('alpha=', 'α = ')}", 0.05, time)
         for alpha, time in times.items()

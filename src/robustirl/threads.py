@@ -1,4 +1,4 @@
-"""Small linear algebra on one thread.
+"""How many threads work on a run.
 
 XLA on a CPU leaves matrix inverses to LAPACK, whose threads wait for each other actively. For the matrices of small
 worlds that gains nothing on an idle machine, and on a busy one every wait can cost a time slice: twelve times slower
@@ -7,6 +7,7 @@ was measured for 100 states with both cores in use by others.
 
 import contextlib
 import functools
+import os
 from collections.abc import Iterator
 
 import jax
@@ -22,6 +23,14 @@ def single_threaded_blas(num_states: int) -> Iterator[None]:
         return
     with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+def single_threaded_xla() -> None:
+    """Give XLA one thread on the CPU, if JAX has not been started yet; a number that was set before stands.
+
+    The last digits of a continuous run hang on it, so that sweeps do this wherever they compute.
+    """
+    os.environ.setdefault("NPROC", "1")
 
 
 @functools.cache

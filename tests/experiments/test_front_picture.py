@@ -2,6 +2,8 @@
 
 import dataclasses
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -63,3 +65,12 @@ def test_a_picture_without_the_robust_learner_is_refused(records, refused):
     fixed = [dataclasses.replace(r) for r in records if not r.spec.auto]
     with refused("alpha = auto"):
         figure_front(fixed)
+
+
+def test_a_folder_that_is_a_file_is_refused_in_one_line(tmp_path):
+    (tmp_path / "here").write_text("")
+    command = [sys.executable, "-m", "robustirl.experiments.front_picture", "--out", "here"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "here is a file, but --out must name a folder; choose another name.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]

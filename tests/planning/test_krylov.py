@@ -66,6 +66,10 @@ def test_bicgstab_starts_again_when_it_breaks_down():
     found, products = bicgstab(apply, right, 1e-6, 200)
     assert np.linalg.norm(right - apply(found)) <= 1.001e-6
     assert int(products) < 400
+    # It breaks down in the first step. The second is then a first one, from the residual that is left.
+    once, _ = bicgstab(apply, right, 0.0, 1)
+    anew, _ = bicgstab(apply, right - apply(once), 0.0, 1)
+    np.testing.assert_allclose(bicgstab(apply, right, 0.0, 2)[0], once + anew, atol=1e-12)
 
 
 def test_bicgstab_gives_up_what_is_worse_than_nothing():

@@ -182,9 +182,13 @@ def test_a_batch_by_products_is_its_members_whatever_one_of_them_begins_with():
 
 @BY_PRODUCTS
 def test_steps_from_an_inverse_are_capped(products):
-    game, reward = restless_game("even")
-    inverse, rule = invert_policy(game.mdp, uniform_policy(game.mdp.mask)), stopping_rule(game, reward, None, GREEDY)
-    found, _ = matrix_steps_from(game, reward, jnp.zeros(5), inverse, rule, GREEDY, 1, products=products)
+    rng = np.random.default_rng(0)  # A tame game, in which every step would be worth it.
+    game = MarkovGame(MDP(rng.dirichlet(np.ones(5), size=(5, 4)), discount=0.9), alpha=0.8)
+    reward = jnp.asarray(rng.normal(size=5))
+    rule = stopping_rule(game, reward, None)
+    here, inverse = steps_from(game, reward, jnp.zeros(5), None, rule)
+    there = reward + 0.3 * jnp.arange(5.0)
+    found, _ = matrix_steps_from(game, there, here.value, inverse, rule, Temperatures(), 1, products=products)
     assert found.verdict.iterations == 1
     assert not found.verdict.converged
 

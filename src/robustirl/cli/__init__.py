@@ -4,7 +4,6 @@ Documented dataclasses are the commands, and their fields the options.
 """
 
 import dataclasses
-import os
 import sys
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
 from robustirl.precision import enable_x64
+from robustirl.threads import single_threaded_xla
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     enable_x64()
     command = parse(sys.argv[1:] if arguments is None else arguments)
     if isinstance(command, Reproduce | Compare | Layouts | Continuous):
-        # XLA's threads: a run has one, in whichever process or on whichever node, for its last digits hang on that.
-        os.environ.setdefault("NPROC", "1")
+        single_threaded_xla()
     try:
         match command:
             case Reproduce():

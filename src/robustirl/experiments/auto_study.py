@@ -23,6 +23,7 @@ from robustirl.experiments.specs import (
     RunSpec,
     grid_of_specs,
 )
+from robustirl.experiments.stand_alone import stand_alone
 from robustirl.experiments.store import write_atomically
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.precision import enable_x64
@@ -147,4 +148,4 @@ def _say(phase: str, done: int, of: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stand_alone(main)

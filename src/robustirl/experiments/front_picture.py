@@ -14,6 +14,7 @@ from pathlib import Path
 from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.experiments.reproduce import compute
 from robustirl.experiments.specs import RunSpec
+from robustirl.experiments.stand_alone import stand_alone
 from robustirl.experiments.store import write_atomically
 from robustirl.experiments.toy_text_study import to_markdown
 from robustirl.irl.mce import PAPER_STEPS
@@ -79,4 +80,4 @@ def _say(phase: str, done: int, of: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stand_alone(main)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
+from robustirl.experiments.stand_alone import stand_alone
 from robustirl.irl import Fit, fit_many
 from robustirl.mdp import MDP, DenseKernel
 from robustirl.planning import discounted_return, expert_policy, state_occupancy, total_return
@@ -87,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stand_alone(main)

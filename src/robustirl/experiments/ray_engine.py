@@ -22,6 +22,7 @@ from robustirl.experiments.configuration import configuration, difference
 from robustirl.experiments.specs import Finding
 from robustirl.experiments.workbench import Batch, Timing, Workbench
 from robustirl.files import in_brief
+from robustirl.threads import single_threaded_xla
 
 _GOES_ON = "what is finished is kept, and the same command goes on from there"
 
@@ -141,7 +142,7 @@ def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[F
     global _bench
     if _bench is None or _bench[0] != order.number:
         if order.configuration["device"] == "cpu":
-            os.environ.setdefault("NPROC", "1")  # XLA's threads; the task has one core, whatever the machine has.
+            single_threaded_xla()
             jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_enable_x64", order.double)
         if (own := configuration()) != order.configuration:

@@ -21,6 +21,7 @@ from robustirl.control import RewardedWorld, Training, collect, evaluate, train_
 from robustirl.control.config import EXPERT, PolicyGradientConfig
 from robustirl.control.training import initial_players
 from robustirl.experiments.regime_findings import Outcome, findings, from_csv, to_csv, to_markdown
+from robustirl.experiments.stand_alone import stand_alone
 from robustirl.experiments.store import write_atomically
 from robustirl.irl.relative_entropy import expert_features, fit_relative_entropy_many
 from robustirl.irl.relative_entropy_config import RelativeEntropyConfig
@@ -174,4 +175,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stand_alone(main)

@@ -14,6 +14,7 @@ from pathlib import Path
 from robustirl.experiments.layouts import Interval, interval
 from robustirl.experiments.reproduce import compute
 from robustirl.experiments.specs import Record, RunSpec
+from robustirl.experiments.stand_alone import stand_alone
 from robustirl.experiments.store import write_atomically
 from robustirl.irl.mce import PAPER_STEPS
 from robustirl.precision import enable_x64
@@ -149,4 +150,4 @@ def _say(phase: str, done: int, of: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    stand_alone(main)
