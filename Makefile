@@ -33,7 +33,7 @@ help:
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
 picture: .venv/run
-	$(BIN)/python -m robustirl.experiments.front_picture --out $(OUT)/front
+	$(BIN)/python -m robustirl.paper.studies.readme_figure --out $(OUT)/front
 
 reproduce: .venv/run
 	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
@@ -48,10 +48,10 @@ continuous: .venv/run
 	$(BIN)/robustirl continuous --seeds $(SEEDS) --out $(OUT)/continuous
 
 existence: .venv/run
-	$(BIN)/python -m robustirl.experiments.existence_table
+	$(BIN)/python -m robustirl.paper.studies.existence
 
 alpha: .venv/run
-	$(BIN)/python -m robustirl.experiments.alpha_table
+	$(BIN)/python -m robustirl.paper.studies.alpha_rules
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"

@@ -45,9 +45,11 @@ def main() -> None:
         robustirl.enable_x64()
 
     from robustirl.errors import RobustIRLError
-    from robustirl.experiments.continuous_specs import continuous_grid, with_experts
-    from robustirl.experiments.packing import pack_store
-    from robustirl.experiments.reproduce import check_specs
+    from robustirl.paper.continuous.specs import continuous_grid, with_experts
+    from robustirl.paper.continuous import EXPERT
+from robustirl.sweeps.run import check_specs
+    from robustirl.paper.continuous import EXPERT
+from robustirl.sweeps.store.packing import pack_store
 
     given = {name: getattr(options, name) for name in ("alphas", "learner_noises", "expert_noises")}
     given |= {name: getattr(options, name) for name in ("rounds", "expert_steps", "expert_attempts")}
@@ -71,8 +73,10 @@ def main() -> None:
 
 def measure(specs: Sequence[Any], out: Path, chunk: int | None) -> dict[str, object]:
     """Run what is missing; seconds on the clock, compilation apart."""
-    from robustirl.experiments.kinds import by_kind
-    from robustirl.experiments.reproduce import compute
+    from robustirl.paper.continuous import EXPERT
+from robustirl.sweeps.kinds import by_kind
+    from robustirl.paper.continuous import EXPERT
+from robustirl.sweeps.run import compute
 
     begin = time.perf_counter()
 
@@ -89,14 +93,14 @@ def measure(specs: Sequence[Any], out: Path, chunk: int | None) -> dict[str, obj
         "compilation_seconds": round(outcome.timing.compilation, 2),
         "warm_seconds": round(outcome.timing.computation, 2),
         "kinds": {
-            name: {
+            kind.name: {
                 "runs": len(records),
                 "failed": sum(record.verdict == "failed" for record in records),
                 "warm_seconds_a_run": round(sum(record.seconds for record in records) / len(records), 4),
             }
-            for name, records in kinds.items()
+            for kind, records in kinds.items()
         },
-        "expert_returns": {f"{r.spec.noise:g}": round(r.mean_return, 1) for r in kinds.get("expert", [])},
+        "expert_returns": {f"{r.spec.noise:g}": round(r.mean_return, 1) for r in kinds.get(EXPERT, [])},
     }
 
 
@@ -104,7 +108,8 @@ def describe_machine() -> dict[str, object]:
     """What the numbers hang on."""
     import jax
 
-    from robustirl.experiments.store import configuration
+    from robustirl.paper.continuous import EXPERT
+from robustirl.sweeps.configuration import configuration
 
     device = jax.devices()[0]
     return {

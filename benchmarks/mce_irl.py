@@ -100,11 +100,11 @@ def time_single_runs() -> dict[str, dict[str, float]]:
 def time_figure() -> dict[str, dict[str, float]]:
     """Warm time of the 75 runs of one figure in one compiled call, on all cores."""
     from robustirl import envs
-    from robustirl.experiments import grid_of_specs
-    from robustirl.experiments.laboratory import Laboratory
     from robustirl.irl import fit_many
+    from robustirl.paper.finite import grid_of_specs
+    from robustirl.paper.finite.context import ExperimentContext
 
-    lab = Laboratory(envs.make("gridworld-1"), "uniform-state")
+    lab = ExperimentContext(envs.make("gridworld-1"), "uniform-state")
     specs = grid_of_specs("gridworld-1", "uniform-state")
     problems = (
         [lab.world(spec.learner_noise) for spec in specs],

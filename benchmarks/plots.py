@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from reading import FULL, LOCAL, Place, Results, Row
-from robustirl.experiments.figures.style import OPTIMAL, ROBUST, STANDARD, STYLE, bottom_legend
+from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE, bottom_legend
 
 DISCOUNTS = (0.9, 0.99, 0.999)
 ALPHA = 0.9

@@ -70,14 +70,14 @@ def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -
 
 def batch_job(job: dict[str, Any]) -> None:
     """The runs of the paper's figures, many at a time: one environment, then all six, like-shaped ones together."""
-    from robustirl.experiments import grid_of_specs
-    from robustirl.experiments.laboratory import Laboratory
-    from robustirl.experiments.specs import PAPER_ENVIRONMENTS
     from robustirl.irl import fit_batch
+    from robustirl.paper.finite import grid_of_specs
+    from robustirl.paper.finite.context import ExperimentContext
+    from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS
 
     groups: dict[tuple, list[tuple]] = {}
     for name in PAPER_ENVIRONMENTS[: job["environments"]]:
-        lab = Laboratory(envs.make(name), job["noise_model"])
+        lab = ExperimentContext(envs.make(name), job["noise_model"])
         model = lab.reward_model()
         key = lab.world(0.0).num_states, type(model).__name__, np.shape(getattr(model, "features", ()))
         groups.setdefault(key, []).extend(

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 
 from reading import FULL, LOCAL, Place, Results, Row, count, one_run, seconds, size_of
-from robustirl.planning.newton_krylov import SWEEPS
+from robustirl.planning.solvers.newton_krylov import SWEEPS
 
 MILLION, HUNDRED_THOUSAND = 1_000_000, 100_000
 

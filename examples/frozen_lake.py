@@ -18,7 +18,7 @@ from gymnasium.envs.toy_text.frozen_lake import MAPS
 import robustirl
 from robustirl import envs, irl, planning
 from robustirl.demonstrations import Demonstrations, load, rollout_gymnasium, save
-from robustirl.envs.gymnasium_tables import from_gymnasium
+from robustirl.envs.gymnasium.tables import from_gymnasium
 
 robustirl.enable_x64()
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl.threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

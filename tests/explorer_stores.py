@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl.experiments import Finding, Record, RunSpec, Store, grid_of_specs
-from robustirl.experiments.continuous_specs import (
+from robustirl.paper.continuous.specs import (
     ContinuousRecord,
     ContinuousSpec,
     ExpertRecord,
@@ -14,6 +13,8 @@ from robustirl.experiments.continuous_specs import (
     continuous_grid,
     with_experts,
 )
+from robustirl.paper.finite import Record, RunSpec, grid_of_specs
+from robustirl.sweeps import RunResult, Store
 
 CELLS = {"alphas": (1.0, 0.9, 0.8), "learner_noises": (0.0, 0.1), "expert_noises": (0.0, 0.2)}
 FINITE = (
@@ -44,7 +45,7 @@ def continuous_store(folder: Path) -> Store:
     return Store.read(folder)
 
 
-def _finite(spec: RunSpec, generator: np.random.Generator) -> Finding:
+def _finite(spec: RunSpec, generator: np.random.Generator) -> RunResult:
     mask = np.asarray(spec.make_environment().mdp(0.0).mask)
     values = dict(zip(_floats(Record), (-generator.uniform(1, 900, 20)).tolist(), strict=False))
     # A kernel that leaks has no bound, and no return was sampled.
@@ -65,19 +66,19 @@ def _finite(spec: RunSpec, generator: np.random.Generator) -> Finding:
 
     arrays = {name: occupancy() for name in ("occupancy", "expert_occupancy", "player_occupancy")}
     arrays |= {"reward": generator.normal(0, 30, len(mask)), "player": policy(), "opponent": policy()}
-    return Finding(record, arrays)
+    return RunResult(record, arrays)
 
 
-def _continuous(spec: ExpertSpec | ContinuousSpec, generator: np.random.Generator) -> Finding:
+def _continuous(spec: ExpertSpec | ContinuousSpec, generator: np.random.Generator) -> RunResult:
     kind = ExpertRecord if isinstance(spec, ExpertSpec) else ContinuousRecord
     values = dict(zip(_floats(kind), (-generator.uniform(1, 900, 20)).tolist(), strict=False))
     values |= {"goal_share": generator.uniform()}
     steps = np.linspace((-1.0, 1.0), (1.0, -1.0), 151)
     paths = np.clip(steps + 0.1 * generator.normal(size=(6, 151, 2)), -1, 1).astype(np.float32)
     if isinstance(spec, ExpertSpec):
-        return Finding(ExpertRecord(spec=spec, **values, verdict="budget"), {"paths": paths})
+        return RunResult(ExpertRecord(spec=spec, **values, verdict="budget"), {"paths": paths})
     record = ContinuousRecord(spec=spec, **values, rounds=int(generator.integers(1, 999)), verdict="converged")
-    return Finding(record, {"parameters": generator.normal(size=7), "paths": paths})
+    return RunResult(record, {"parameters": generator.normal(size=7), "paths": paths})
 
 
 def _floats(kind: type) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-SLOW_TESTS = ("tests/test_cli.py", "tests/test_cli_fit.py", "tests/reliability", "tests/experiments/test_ray_engine.py")
+SLOW_TESTS = ("tests/cli/test_cli.py", "tests/cli/test_fit.py", "tests/reliability", "tests/sweeps/test_ray.py")
 CHOSEN = "kill or ctrl or fresh or order or choices"
 
 

@@ -27,12 +27,13 @@ from robustirl import demonstrations, irl  # noqa: E402
 from robustirl.demonstrations import Demonstrations  # noqa: E402
 from robustirl.envs import ThreeState, from_file  # noqa: E402
 from robustirl.errors import InvalidInputError  # noqa: E402
-from robustirl.experiments.batch_files import digest, encode, read_batch  # noqa: E402
-from robustirl.experiments.occupancy_file import read_occupancy  # noqa: E402
-from robustirl.experiments.specs import Finding, Record, RunSpec  # noqa: E402
-from robustirl.experiments.store import Store  # noqa: E402
-from robustirl.experiments.store_note import as_text, note_of, read_note  # noqa: E402
-from robustirl.irl.archive import Archive, read_archive, write_archive  # noqa: E402
+from robustirl.irl._archive import Archive, read_archive, write_archive  # noqa: E402
+from robustirl.paper.finite.specs import Record, RunSpec  # noqa: E402
+from robustirl.reports.occupancy_file import read_occupancy  # noqa: E402
+from robustirl.sweeps.specs import RunResult  # noqa: E402
+from robustirl.sweeps.store.batch_files import digest, encode, read_batch  # noqa: E402
+from robustirl.sweeps.store.note import as_text, note_of, read_note  # noqa: E402
+from robustirl.sweeps.store.store import Store  # noqa: E402
 
 
 class Target(NamedTuple):
@@ -220,10 +221,10 @@ def _with_note(path: Path) -> None:
 SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)
 
 
-def _finding() -> Finding:
+def _finding() -> RunResult:
     numbers = dict.fromkeys((f.name for f in Record.__dataclass_fields__.values()), 0.5)
     record = Record(**{**numbers, "spec": SPEC, "steps": 1, "verdict": "budget"})  # pyright: ignore[reportArgumentType]
-    return Finding(record, {"reward": np.zeros(3), "player": np.full((3, 2), 0.5)})
+    return RunResult(record, {"reward": np.zeros(3), "player": np.full((3, 2), 0.5)})
 
 
 def _batch_seeds() -> list[bytes]:

@@ -6,6 +6,5 @@ from robustirl import mdp as mdp
 from robustirl import planning as planning
 from robustirl import rewards as rewards
 from robustirl import theory as theory
-from robustirl.precision import enable_x64 as enable_x64
-
-__version__ = "0.1.0"
+from robustirl._runtime import enable_x64 as enable_x64
+from robustirl._runtime.version import __version__ as __version__

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from robustirl.experiments import RunSpec
-from robustirl.experiments.explorer import page as render
-from robustirl.experiments.explorer import payload, write_explorer
+from robustirl.explorer.page import page as render
+from robustirl.explorer.page import payload, write_explorer
+from robustirl.paper.finite import RunSpec
 from tests.browser.chromium import browser, look, missing, wait_for_run
 from tests.explorer_stores import CONTINUOUS, FINITE, continuous_store, finite_store
 

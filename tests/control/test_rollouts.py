@@ -10,7 +10,7 @@ import pytest
 from robustirl.control import collect, linear_policy
 from robustirl.control.vector import collect_vector
 from robustirl.envs.gaussian_grid import GaussianGrid
-from robustirl.envs.gymnasium_continuous import register_gaussian_grid
+from robustirl.envs.gymnasium.continuous import register_gaussian_grid
 from tests.control.worlds import Line, fast_key
 
 WORLD = Line([0.0, -1.0, -1.0, -1.0, 0.0], slip=0.0)

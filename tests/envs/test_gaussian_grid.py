@@ -13,8 +13,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from robustirl.control.interface import RewardedWorld
-from robustirl.envs.gaussian_grid import NOISE_MODELS, PUBLISHED_SCALES, GaussianGrid
-from robustirl.envs.gymnasium_continuous import gaussian_grid_env, register_gaussian_grid
+from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS as NOISE_MODELS
+from robustirl.envs.gaussian_grid import PUBLISHED_SCALES, GaussianGrid
+from robustirl.envs.gymnasium.continuous import gaussian_grid_env, register_gaussian_grid
 
 POINTS = np.array([[-1.0, 1.0], [0.0, 0.0], [0.3, -0.2], [0.95, -0.95], [1.0, -1.0], [0.949, -1.0], [1.0, 1.0]])
 HEARD, UNHEARD = jnp.array([0.9, 0.25, 1.0 - 1e-9]), jnp.array([0.0, 0.25, 1.0 - 1e-9])
@@ -113,9 +114,9 @@ def test_the_gymnasium_version_is_seeded_and_truncates():
 
 def test_importing_the_package_leaves_gymnasium_alone():
     program = (
-        "import sys; import robustirl.envs.gymnasium_continuous, robustirl.control.vector;"
+        "import sys; import robustirl.envs.gymnasium.continuous, robustirl.control.vector;"
         " assert 'gymnasium' not in sys.modules; sys.modules['gymnasium'] = None;"
-        " robustirl.envs.gymnasium_continuous.gaussian_grid_env()"
+        " robustirl.envs.gymnasium.continuous.gaussian_grid_env()"
     )
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False)
     assert "InvalidInputError" in run.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from robustirl.control import RewardedWorld, collect, evaluate, linear_policy
 from robustirl.control.vector import collect_vector
-from robustirl.envs.gymnasium_functional import FunctionalWorld
+from robustirl.envs.gymnasium.functional import FunctionalWorld
 from robustirl.envs.pendulum import EQUATIONS, PendulumParameters, pendulum, pendulum_features
 from tests.control.worlds import fast_key
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from robustirl.irl import Status
-from robustirl.irl.relative_entropy_result import RelativeEntropyVerdict
+from robustirl.irl.relative_entropy.result import RelativeEntropyVerdict
 from tests.irl.test_saving import made
 
 

@@ -16,7 +16,7 @@ import pytest
 from robustirl.demonstrations import Demonstrations, OccupancyEstimate
 from robustirl.demonstrations import save as save_demonstrations
 from robustirl.irl import ADAM, LBFGS, Fit, FitVerdict, History, RobustIRL, Status, load_fit, save_fit
-from robustirl.irl.archive import Archive, read_archive, write_archive
+from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.irl.evidence import Evidence
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures

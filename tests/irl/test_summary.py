@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import OccupancyEstimate
-from robustirl.demonstrations.alpha import AlphaEstimate
+from robustirl.demonstrations.estimation.alpha import AlphaEstimate
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.summary import summarise, warnings_of
 from tests.irl.test_saving import made

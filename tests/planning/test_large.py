@@ -17,8 +17,8 @@ from robustirl.planning import (
     total_return,
     value_iteration,
 )
-from robustirl.planning.krylov import bicgstab, solve_chain
-from robustirl.planning.linear import PolicyInverse, invert_policy, writes_matrices
+from robustirl.planning.linear.dense import PolicyInverse, invert_policy, writes_matrices
+from robustirl.planning.linear.krylov import bicgstab, solve_chain
 
 SIDE = 15  # 225 states: just too many for a matrix.
 

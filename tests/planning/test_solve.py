@@ -13,7 +13,7 @@ from robustirl.envs.noise import noisy_kernel
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, BandedKernel, DenseKernel, MarkovGame, MixtureKernel, SuccessorKernel
 from robustirl.planning import METHODS, Temperatures, choose_method, policy_value, solve, state_occupancy
-from robustirl.planning.krylov import solve_chain
+from robustirl.planning.linear.krylov import solve_chain
 
 GRID = envs.GridWorld(
     "grid", rewards=np.random.default_rng(1).uniform(-3, 0, (5, 4)).round(2), goals=((0, 0), (4, 3)), discount=0.9
@@ -204,7 +204,7 @@ def test_in_compiled_code_the_factorisation_is_not_chosen():
 
 def test_a_world_beyond_the_memory_is_refused_before_work_starts(monkeypatch, refused):
     middling = envs.GridWorld("middling", rewards=np.zeros((15, 15))).mdp(0.1)
-    monkeypatch.setattr("robustirl.memory.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 100_000)
     with refused("solving a world of 225 states needs about 0 GiB", "use a smaller one"):
         solve(middling, np.zeros(225))
     assert bool(solve(world("array")[0], GRID.reward).verdict.converged)  # Small ones are not asked.

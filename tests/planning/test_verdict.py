@@ -7,7 +7,7 @@ import pytest
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
-from robustirl.planning.value_iteration import most_sweeps
+from robustirl.planning.solvers.value_iteration import most_sweeps
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
 
 EPS = float(np.finfo(float).eps)

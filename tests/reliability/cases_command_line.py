@@ -1,7 +1,7 @@
 """Bad requests on the command line, run in a folder of sound files."""
 
 from robustirl import envs
-from robustirl.experiments.catalogue import EXPERIMENTS
+from robustirl.paper.finite.catalogue import EXPERIMENTS
 from tests.reliability.cases import Case
 
 THREE = "fit --env three-state --demos walks.npz"

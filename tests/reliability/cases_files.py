@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from robustirl.demonstrations import from_minari, load, save, to_minari
-from robustirl.experiments.batch_files import read_batch
-from robustirl.experiments.configuration import configuration
-from robustirl.experiments.occupancy_file import read_occupancy
-from robustirl.experiments.specs import RunSpec
-from robustirl.experiments.store import Store
-from robustirl.experiments.store_note import note_of, signed
 from robustirl.irl import RobustIRL, load_fit, save_fit
-from robustirl.irl.archive import Archive, read_archive, write_archive
+from robustirl.irl._archive import Archive, read_archive, write_archive
+from robustirl.paper.finite.specs import RunSpec
+from robustirl.reports.occupancy_file import read_occupancy
+from robustirl.sweeps.configuration import configuration
+from robustirl.sweeps.store.batch_files import read_batch
+from robustirl.sweeps.store.note import note_of, signed
+from robustirl.sweeps.store.store import Store
 from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
 
 COLUMNS = "episode,step,state,action,terminated\n"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import sample_demonstrations
-from robustirl.experiments.runner import batches, flat, run
-from robustirl.experiments.specs import RunSpec
 from robustirl.irl import fit, fit_many
 from robustirl.mdp import MDP, uniform_policy
+from robustirl.paper.finite.specs import RunSpec
 from robustirl.planning import expert_policy, state_occupancy
+from robustirl.sweeps.executor import batches, flat, run
 
 SMALL = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=3)
 GRID = RunSpec("gridworld-4", "uniform-state", 0.0, 0.1, 0.8, steps=5)
@@ -41,7 +41,7 @@ SCRIPT = """
 import json, sys
 import robustirl
 robustirl.enable_x64()
-from robustirl.experiments.specs import RunSpec
+from robustirl.paper.finite.specs import RunSpec
 from tests.reliability.test_determinism import digests
 print(json.dumps(digests([RunSpec(**spec) for spec in json.load(sys.stdin)])))
 """

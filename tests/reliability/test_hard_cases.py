@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robustirl.irl import fit
-from robustirl.irl.result import Status
+from robustirl.irl._result import Status
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures, newton, state_occupancy, value_iteration
 from tests.reliability import reference

@@ -1,4 +1,4 @@
-"""The command line: a thin front over `robustirl.experiments`.
+"""The command line: a thin front over the other rooms.
 
 Documented dataclasses are the commands, and their fields the options.
 """
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from robustirl import __version__
+from robustirl._runtime import enable_x64, single_threaded_xla
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
@@ -21,8 +22,6 @@ from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
-from robustirl.precision import enable_x64
-from robustirl.threads import single_threaded_xla
 
 
 @dataclasses.dataclass(frozen=True)

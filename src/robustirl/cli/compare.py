@@ -11,13 +11,13 @@ from rich.table import Table
 from robustirl.cli.console import console, progress_bar, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.cli.reproduce import print_agreement
-from robustirl.envs.noise import PUBLISHED
-from robustirl.experiments.comparison import Explanation, compare, explain
-from robustirl.experiments.published import LOST_LAYOUTS
-from robustirl.experiments.reproduce import check_specs, compute
-from robustirl.experiments.specs import PAPER_ENVIRONMENTS, Record, grid_of_specs
-from robustirl.irl.mce import PAPER_STEPS
-from robustirl.mdp.checks import as_count
+from robustirl.envs import PUBLISHED
+from robustirl.irl import PAPER_STEPS
+from robustirl.mdp import as_count
+from robustirl.paper.finite.comparison import Explanation, compare, explain
+from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, Record, grid_of_specs
+from robustirl.paper.published import LOST_LAYOUTS
+from robustirl.sweeps import check_specs, compute
 
 PAPER_GRIDS = tuple(name for name in PAPER_ENVIRONMENTS if name not in LOST_LAYOUTS)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from robustirl.experiments.reproduce import Outcome
+from robustirl.sweeps import Outcome
 
 console: Console = Console(width=None if sys.stdout.isatty() else 120)
 errors: Console = Console(stderr=True)

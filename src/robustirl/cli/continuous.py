@@ -9,8 +9,8 @@ from rich.table import Table
 
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
-from robustirl.experiments.continuous import learners, redrawn, reproduce_continuous
-from robustirl.experiments.continuous_specs import (
+from robustirl.paper.continuous.reproduce import learners, redrawn, reproduce_continuous
+from robustirl.paper.continuous.specs import (
     CONTINUOUS_ALPHAS,
     CONTINUOUS_EXPERT_NOISES,
     CONTINUOUS_LEARNER_NOISES,
@@ -19,10 +19,8 @@ from robustirl.experiments.continuous_specs import (
     continuous_grid,
     with_experts,
 )
-from robustirl.experiments.packing import unpack_store
-from robustirl.experiments.reproduce import check_specs
-from robustirl.experiments.statistics import cell_statistics
-from robustirl.experiments.store import Store
+from robustirl.paper.continuous.statistics import cell_statistics
+from robustirl.sweeps import Store, check_specs, unpack_store
 
 
 @dataclasses.dataclass(frozen=True)

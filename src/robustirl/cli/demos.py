@@ -11,12 +11,11 @@ from rich.table import Table
 
 from robustirl import demonstrations
 from robustirl.cli.console import console
-from robustirl.demonstrations import Demonstrations
-from robustirl.demonstrations.files import require_place
+from robustirl.demonstrations import Demonstrations, require_place
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.fit_report import find_environment
-from robustirl.mdp.checks import as_count
+from robustirl.mdp import as_count
 from robustirl.planning import expert_policy
+from robustirl.reports import find_environment
 
 MOST_STATES = 10  # How many of the most visited states are listed.
 

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 from rich.table import Table
 
 from robustirl import __version__
+from robustirl._runtime import in_brief
 from robustirl.cli.console import console, errors
 from robustirl.envs import ThreeState
-from robustirl.files import in_brief
 from robustirl.irl import LBFGS, fit
 from robustirl.planning import discounted_return, expert_policy, state_occupancy
 

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Literal
 
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.runner import Engine
+from robustirl.sweeps import Engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,6 @@ def engine_of(where: Where) -> Engine | None:
         if where.address is not None:
             raise InvalidInputError(f"--address is {where.address!r}, but only Ray has one; add --engine ray.")
         return None
-    from robustirl.experiments.ray_engine import RayEngine
+    from robustirl.sweeps import RayEngine
 
     return RayEngine(where.address)

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from robustirl.cli.console import console, progress_bar
-from robustirl.experiments.explorer import write_explorer
+from robustirl.explorer import write_explorer
 
 
 @dataclasses.dataclass(frozen=True)

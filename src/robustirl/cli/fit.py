@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from robustirl.cli.console import console, progress_bar
-from robustirl.experiments.fit_report import FitRequest, prepare_fit, require_free_folder, write_fit
-from robustirl.irl import Status, Step
-from robustirl.irl.mce import PAPER_STEPS
-from robustirl.mdp.checks import as_count
+from robustirl.irl import PAPER_STEPS, Status, Step
+from robustirl.mdp import as_count
+from robustirl.reports import FitRequest, prepare_fit, require_free_folder, write_fit
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,14 +8,14 @@ from rich.table import Table
 
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
-from robustirl.envs.noise import UNIFORM_STATE
+from robustirl.envs import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.layouts import Interval, Shape, settled_layouts, shapes
-from robustirl.experiments.layouts_report import MEASURES, draw_layouts, write_layout_tables
-from robustirl.experiments.reproduce import check_specs, compute
-from robustirl.experiments.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
-from robustirl.irl.mce import PAPER_STEPS
-from robustirl.mdp.checks import as_count
+from robustirl.irl import PAPER_STEPS
+from robustirl.mdp import as_count
+from robustirl.paper.finite.layouts import Interval, Shape, settled_layouts, shapes
+from robustirl.paper.finite.layouts_report import MEASURES, draw_layouts, write_layout_tables
+from robustirl.paper.finite.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
+from robustirl.sweeps import check_specs, compute
 
 
 @dataclasses.dataclass(frozen=True)

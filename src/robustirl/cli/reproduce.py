@@ -11,19 +11,20 @@ from rich.table import Table
 from robustirl import envs
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
-from robustirl.envs.noise import PUBLISHED
-from robustirl.experiments import catalogue
-from robustirl.experiments.catalogue import Grid
-from robustirl.experiments.comparison import compare
-from robustirl.experiments.reproduce import Plan, check_specs, reproduce
-from robustirl.experiments.specs import (
+from robustirl.envs import PUBLISHED
+from robustirl.irl import PAPER_STEPS
+from robustirl.paper.finite import catalogue
+from robustirl.paper.finite.catalogue import Grid
+from robustirl.paper.finite.comparison import compare
+from robustirl.paper.finite.reproduce import Plan, reproduce
+from robustirl.paper.finite.specs import (
     PAPER_ALPHAS,
     PAPER_ENVIRONMENTS,
     PAPER_EXPERT_NOISES,
     PAPER_LEARNER_NOISES,
     Record,
 )
-from robustirl.irl.mce import PAPER_STEPS
+from robustirl.sweeps import check_specs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,13 +11,18 @@ from rich.table import Table
 from robustirl import demonstrations, envs
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError
-from robustirl.experiments.evidence_report import DemonstrationsReport, report_demonstrations
-from robustirl.experiments.occupancy_file import read_occupancy
-from robustirl.experiments.specs import PAPER_EXPERT_NOISES
-from robustirl.experiments.theory_report import Learnt, PairReport, report_pairs
-from robustirl.irl.mce import PAPER_STEPS
+from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_occupancy
-from robustirl.theory.existence import Closest, Matching, closest_occupancy, find_matching_policy
+from robustirl.paper.finite.specs import PAPER_EXPERT_NOISES
+from robustirl.reports import (
+    DemonstrationsReport,
+    Learnt,
+    PairReport,
+    read_occupancy,
+    report_demonstrations,
+    report_pairs,
+)
+from robustirl.theory import Closest, Matching, closest_occupancy, find_matching_policy
 
 EXPERT_NOISE = 0.1
 
@@ -83,7 +88,7 @@ def run_theory(command: Theory) -> int:
     )
     _print_report(environment.name, reports[0])
     if command.out is not None:
-        from robustirl.experiments import figures  # Here, so that only a figure loads matplotlib.
+        from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
 
         command.out.mkdir(parents=True, exist_ok=True)
         model = command.noise_model or environment.noise_models[0]

@@ -3,6 +3,7 @@
 from robustirl.control.config import EXPERT as EXPERT
 from robustirl.control.config import PAPER as PAPER
 from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfig
+from robustirl.control.config import require_choice as require_choice
 from robustirl.control.evaluation import Evaluation as Evaluation
 from robustirl.control.evaluation import evaluate as evaluate
 from robustirl.control.interface import RewardedWorld as RewardedWorld
@@ -10,9 +11,13 @@ from robustirl.control.interface import World as World
 from robustirl.control.policies import GaussianPolicy as GaussianPolicy
 from robustirl.control.policies import linear_policy as linear_policy
 from robustirl.control.policies import network_policy as network_policy
+from robustirl.control.policy_gradient import Ascent as Ascent
 from robustirl.control.policy_gradient import Players as Players
+from robustirl.control.policy_gradient import begin as begin
 from robustirl.control.rollouts import Episodes as Episodes
 from robustirl.control.rollouts import collect as collect
 from robustirl.control.training import Training as Training
+from robustirl.control.training import game_steps as game_steps
+from robustirl.control.training import initial_players as initial_players
 from robustirl.control.training import solve_game as solve_game
 from robustirl.control.training import train_expert as train_expert

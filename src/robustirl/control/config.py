@@ -5,7 +5,7 @@ import math
 from typing import Literal
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp.checks import as_count, as_positive
+from robustirl.mdp import as_count, as_positive
 
 
 @dataclasses.dataclass(frozen=True)

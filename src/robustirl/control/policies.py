@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from robustirl.mdp.checks import as_count, as_positive
+from robustirl.mdp import as_count, as_positive
 
 # Log deviations are read within these bounds: beyond them lie overflow and a policy without a density.
 LOG_DEVIATIONS = (-7.0, 4.0)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from robustirl.control.interface import World
 from robustirl.control.policies import GaussianPolicy
 from robustirl.errors import InvalidInputError
-from robustirl.mdp.checks import as_count, as_floats, concrete
+from robustirl.mdp import as_count, as_floats, concrete
 
 STRETCH = 25
 

@@ -15,7 +15,7 @@ from robustirl.control.policies import GaussianPolicy, linear_policy
 from robustirl.control.policy_gradient import Ascent, Players, ascend, begin
 from robustirl.control.rollouts import Episodes, collect
 from robustirl.errors import ConvergenceError
-from robustirl.mdp.checks import as_count
+from robustirl.mdp import as_count
 
 
 class TrainingHistory(eqx.Module):

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from robustirl._runtime import as_float
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import Episodes, as_chance
 from robustirl.errors import InvalidInputError
-from robustirl.mdp.checks import as_count
-from robustirl.precision import as_float
+from robustirl.mdp import as_count
 
 
 def collect_vector(
@@ -52,7 +52,7 @@ def collect_vector(
     Example:
         >>> import gymnasium
         >>> from robustirl.control import linear_policy
-        >>> from robustirl.envs.gymnasium_continuous import register_gaussian_grid
+        >>> from robustirl.envs.gymnasium.continuous import register_gaussian_grid
         >>> envs = gymnasium.make_vec(register_gaussian_grid(), num_envs=3, vectorization_mode="sync", noise=0.1)
         >>> batch = collect_vector(envs, linear_policy(2, 2), horizon=5, seed=0, key=jax.random.key(0))
         >>> batch.states.shape, batch.observed_rewards.shape, batch.lengths.tolist()

@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
-from robustirl.mdp.mdp import as_world
+from robustirl.mdp import MDP, as_world
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -14,9 +14,7 @@ from jaxtyping import Float, Int, PRNGKeyArray
 from robustirl.demonstrations.checks import absorbing_states
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_policy
-from robustirl.mdp.checks import as_count
-from robustirl.mdp.mdp import as_world
+from robustirl.mdp import MDP, as_count, as_policy, as_world
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

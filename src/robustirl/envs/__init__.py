@@ -1,13 +1,28 @@
 """The paper's worlds as data, and a registry of them."""
 
 from robustirl.envs.environment import Environment as Environment
+from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN as AWAY_FROM_ORIGIN
+from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS as GAUSSIAN_NOISE_MODELS
+from robustirl.envs.gaussian_grid import GOAL as GOAL
+from robustirl.envs.gaussian_grid import PUBLISHED_SCALES as PUBLISHED_SCALES
+from robustirl.envs.gaussian_grid import START as START
+from robustirl.envs.gaussian_grid import TOWARDS_ORIGIN as TOWARDS_ORIGIN
+from robustirl.envs.gaussian_grid import TRUE_WEIGHTS as TRUE_WEIGHTS
 from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
+from robustirl.envs.gridworld import MOVES as MOVES
 from robustirl.envs.gridworld import GridWorld as GridWorld
+from robustirl.envs.gymnasium.tables import from_gymnasium as from_gymnasium
+from robustirl.envs.noise import NOISE_MODELS as NOISE_MODELS
+from robustirl.envs.noise import PUBLISHED as PUBLISHED
+from robustirl.envs.noise import UNIFORM_ACTION as UNIFORM_ACTION
+from robustirl.envs.noise import UNIFORM_STATE as UNIFORM_STATE
 from robustirl.envs.object_world import ObjectWorld as ObjectWorld
 from robustirl.envs.object_world import object_world as object_world
+from robustirl.envs.pendulum import pendulum as pendulum
 from robustirl.envs.registry import make as make
 from robustirl.envs.registry import names as names
 from robustirl.envs.registry import register as register
 from robustirl.envs.registry import unregister as unregister
 from robustirl.envs.three_state import ThreeState as ThreeState
+from robustirl.envs.world_files import SUFFIX as SUFFIX
 from robustirl.envs.world_files import from_file as from_file

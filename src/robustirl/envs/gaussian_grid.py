@@ -9,7 +9,7 @@ An action a in [-0.5, 0.5]² moves the point by a/10. With probability ε it is 
 towards the origin instead. The text prints [0, 1]² and the start (0, 1); with these the goal could not be reached.
 
 A step is a function of the state, the action and three uniform draws, nothing else. Whoever holds the same draws
-gets the same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium_continuous`) can be compared.
+gets the same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium.continuous`) can be compared.
 """
 
 import equinox as eqx
@@ -17,15 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from robustirl._runtime import as_float
+from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
-from robustirl.mdp.checks import concrete
-from robustirl.precision import as_float
+from robustirl.mdp import concrete
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"
 AWAY_FROM_ORIGIN = "away-from-origin"
-UNIFORM_ACTION = "uniform-action"
-NOISE_MODELS = (TOWARDS_ORIGIN, AWAY_FROM_ORIGIN, UNIFORM_ACTION)
+GAUSSIAN_NOISE_MODELS = (TOWARDS_ORIGIN, AWAY_FROM_ORIGIN, UNIFORM_ACTION)
 
 PUBLISHED_SCALES = (1.0, 1.0, 1.0, 1.0, 8.0, 10.0, 1.0)
 """Scales of the features with which the published policies were trained: 8 for the pit, 10 for the goal."""
@@ -71,9 +71,9 @@ class GaussianGrid(eqx.Module):
         scales: ArrayLike = (1.0,) * 7,
         discount: float | Float[Array, ""] = DEFAULT_DISCOUNT,
     ):
-        if noise_model not in NOISE_MODELS:
+        if noise_model not in GAUSSIAN_NOISE_MODELS:
             raise InvalidInputError(
-                f"GaussianGrid has no noise model {noise_model!r}; choose one of {', '.join(NOISE_MODELS)}."
+                f"GaussianGrid has no noise model {noise_model!r}; choose one of {', '.join(GAUSSIAN_NOISE_MODELS)}."
             )
         if concrete(noise, scales, discount):
             _check(noise, scales, discount)

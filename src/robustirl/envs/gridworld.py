@@ -11,8 +11,7 @@ import numpy as np
 from robustirl.envs.environment import Environment
 from robustirl.envs.noise import NOISE_MODELS, PUBLISHED, noisy_kernel, published_evaluation_kernel
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
-from robustirl.mdp.checks import as_floats, require_finite
+from robustirl.mdp import MDP, as_floats, require_finite
 
 MOVES = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 

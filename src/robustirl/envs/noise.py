@@ -16,8 +16,8 @@ States that end an episode stay absorbing under all of them.
 
 import numpy as np
 
+from robustirl._runtime import require_memory
 from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists
-from robustirl.memory import require_memory
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)

@@ -13,7 +13,7 @@ import numpy as np
 
 from robustirl.envs.gridworld import GridWorld
 from robustirl.errors import InvalidInputError
-from robustirl.mdp.checks import as_count
+from robustirl.mdp import as_count
 
 COLOURS = ("blue", "green")
 BLUE, GREEN = range(2)

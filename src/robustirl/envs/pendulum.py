@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl.envs.gymnasium_functional import FunctionalWorld
-from robustirl.mdp.checks import as_positive
+from robustirl.envs.gymnasium.functional import FunctionalWorld
+from robustirl.mdp import as_positive
 
 MAX_TORQUE, MAX_SPEED, STEP = 2.0, 8.0, 0.05
 

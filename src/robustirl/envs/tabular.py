@@ -21,8 +21,7 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, banded_or_lists
-from robustirl.mdp.checks import as_floats, require_finite
+from robustirl.mdp import MDP, DenseKernel, as_floats, banded_or_lists, require_finite
 
 DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small, and direct solvers are at their fastest.
 

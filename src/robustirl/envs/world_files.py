@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from robustirl._runtime import read_arrays, shown, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
-from robustirl.files import read_arrays, shown
-from robustirl.mdp.checks import as_floats
-from robustirl.precision import sum_tolerance
+from robustirl.mdp import as_floats
 
 SUFFIX = ".npz"
 ARRAYS = ("kernel", "initial", "discount", "reward", "shape")

@@ -15,20 +15,24 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from robustirl.demonstrations import AlphaEstimate, Demonstrations, OccupancyEstimate, estimate_occupancy
-from robustirl.demonstrations.arrays import as_whole_numbers
+from robustirl.demonstrations import (
+    AlphaEstimate,
+    Demonstrations,
+    OccupancyEstimate,
+    as_whole_numbers,
+    estimate_occupancy,
+)
 from robustirl.errors import InvalidInputError
-from robustirl.irl.callbacks import Callback, Interrupted
-from robustirl.irl.encoding import NAMED_OPTIMIZERS, Unsaved
+from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
+from robustirl.irl._result import Fit
 from robustirl.irl.evidence import Evidence, gather
-from robustirl.irl.mce import PAPER_STEPS, fit
+from robustirl.irl.mce.callbacks import Callback, Interrupted
+from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.optimizers import ADAM
-from robustirl.irl.result import Fit
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summarise, warnings_of
-from robustirl.mdp import MDP, checks
-from robustirl.mdp.mdp import as_world
-from robustirl.planning.operators import Temperatures
+from robustirl.mdp import MDP, as_world, checks
+from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import ArrayLike
 

@@ -95,7 +95,7 @@ def _alpha(mdp: MDP, demonstrations: Demonstrations | None, alpha: float | str, 
         raise InvalidInputError(
             "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number."
         )
-    from robustirl.demonstrations.alpha import estimate_alpha  # Here, because it loads SciPy's statistics.
+    from robustirl.demonstrations import estimate_alpha  # Here, because it loads SciPy's statistics.
 
     found = estimate_alpha(mdp, demonstrations, confidence=confidence)
     return found, found.alpha

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 
+from robustirl._runtime import in_brief
 from robustirl.errors import InvalidInputError
-from robustirl.files import in_brief
-from robustirl.irl.callbacks import Step
-from robustirl.irl.relative_entropy_callbacks import RelativeEntropyStep
-from robustirl.mdp.checks import as_count
+from robustirl.irl.mce.callbacks import Step
+from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep
+from robustirl.mdp import as_count
 
 
 def scalars(step: Step | RelativeEntropyStep) -> tuple[int, dict[str, float]]:

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl._runtime import build, in_brief, require_kinds
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.errors import InvalidInputError
-from robustirl.files import build, in_brief, require_kinds
-from robustirl.irl.archive import Archive, read_archive, write_archive
-from robustirl.irl.encoding import (
+from robustirl.irl._archive import Archive, read_archive, write_archive
+from robustirl.irl._encoding import (
     decode_optimizer,
     decode_record,
     decode_reward,
@@ -24,12 +24,12 @@ from robustirl.irl.encoding import (
     encode_reward,
     encode_tree,
 )
+from robustirl.irl._result import Fit, FitVerdict, History
 from robustirl.irl.evidence import Evidence
-from robustirl.irl.relative_entropy_result import RelativeEntropyFit
-from robustirl.irl.relative_entropy_saving import KIND as SAMPLED
-from robustirl.irl.relative_entropy_saving import decode_relative_entropy, encode_relative_entropy
-from robustirl.irl.result import Fit, FitVerdict, History
-from robustirl.planning.operators import Temperatures, as_temperatures
+from robustirl.irl.relative_entropy.result import RelativeEntropyFit
+from robustirl.irl.relative_entropy.saving import KIND as SAMPLED
+from robustirl.irl.relative_entropy.saving import decode_relative_entropy, encode_relative_entropy
+from robustirl.planning import Temperatures, as_temperatures
 
 if TYPE_CHECKING:
     from robustirl.irl.estimator import RobustIRL
@@ -181,7 +181,7 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
         "initial_parameters": decode_tree(parameters["initial_parameters"], arrays),
     }
     if evidence["alpha_estimate"] is not None:
-        from robustirl.demonstrations.alpha import AlphaEstimate  # Here, because it loads SciPy's statistics.
+        from robustirl.demonstrations import AlphaEstimate
 
         evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
     estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import BandedChain
 from robustirl.mdp.kernel import AbstractKernel, require_row_sums
 from robustirl.mdp.successors import SuccessorKernel
-from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from robustirl._runtime import in_brief, sum_tolerance
 from robustirl.errors import InvalidInputError
-from robustirl.files import in_brief
-from robustirl.precision import sum_tolerance
 
 
 def concrete(*arrays: object) -> bool:

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import as_float, sum_tolerance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain, DenseChain
-from robustirl.precision import as_float, sum_tolerance
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

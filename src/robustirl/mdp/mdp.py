@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from robustirl._runtime import as_float, sum_tolerance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
-from robustirl.precision import as_float, sum_tolerance
 from robustirl.types import ArrayLike
 
 

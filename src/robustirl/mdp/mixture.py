@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel
 from robustirl.mdp.chains import DisturbedChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
 from robustirl.mdp.successors import SuccessorKernel, signed_sums
-from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

@@ -17,13 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import as_float, in_brief, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.files import in_brief
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
-from robustirl.memory import require_memory
-from robustirl.precision import as_float
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

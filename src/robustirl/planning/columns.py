@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl.mdp import AbstractKernel, MarkovGame
-from robustirl.mdp.chains import AbstractChain
+from robustirl._runtime import epsilon, tie_tolerance
+from robustirl.mdp import AbstractChain, AbstractKernel, MarkovGame
 from robustirl.planning.operators import Reward, Temperatures
-from robustirl.precision import epsilon, tie_tolerance
 from robustirl.types import Tree
 
 LOW_TIES = 8  # Times the rounding unit: ties in low precision, which are only there to be found again in full.

@@ -6,10 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_policy
-from robustirl.mdp.checks import as_count
-from robustirl.mdp.mdp import as_action_reward, as_world
-from robustirl.planning.linear import solve_policy, solve_policy_transpose
+from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world
+from robustirl.planning.linear.dense import solve_policy, solve_policy_transpose
 from robustirl.types import ArrayLike
 
 

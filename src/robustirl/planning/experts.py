@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning.newton import newton
 from robustirl.planning.operators import Temperatures
+from robustirl.planning.solvers.newton import newton
 from robustirl.types import ArrayLike
 
 ExpertKind = Literal["soft", "optimal"]

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from robustirl._runtime import tie_tolerance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.precision import tie_tolerance
 
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""

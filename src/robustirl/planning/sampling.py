@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl.mdp import MDP, as_policy, as_reward
-from robustirl.mdp.checks import as_count
+from robustirl.mdp import MDP, as_count, as_policy, as_reward
 from robustirl.planning.evaluation import require_sound
 from robustirl.types import ArrayLike
 

@@ -13,19 +13,15 @@ r"""One function for all solvers, and the choice between them.
 import equinox as eqx
 import jax
 
+from robustirl._runtime import WORKING_BYTES, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_game
-from robustirl.mdp.banded import BandedKernel
-from robustirl.mdp.checks import as_count, concrete
-from robustirl.mdp.mdp import as_action_reward
-from robustirl.mdp.mixture import MixtureKernel
-from robustirl.memory import WORKING_BYTES, require_memory
-from robustirl.planning.linear import writes_matrices
-from robustirl.planning.newton import DEFAULT_MAX_STEPS, matrix_steps
-from robustirl.planning.newton_krylov import newton_krylov_steps
-from robustirl.planning.newton_sparse import newton_sparse
+from robustirl.mdp import MDP, BandedKernel, MarkovGame, MixtureKernel, as_action_reward, as_count, as_game, concrete
+from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures, as_temperatures
-from robustirl.planning.value_iteration import value_iteration
+from robustirl.planning.solvers.newton import DEFAULT_MAX_STEPS, matrix_steps
+from robustirl.planning.solvers.newton_krylov import newton_krylov_steps
+from robustirl.planning.solvers.newton_sparse import newton_sparse
+from robustirl.planning.solvers.value_iteration import value_iteration
 from robustirl.planning.verdict import Solution, as_start, checked, stopping_rule
 from robustirl.types import ArrayLike
 

@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import as_float, epsilon, smallest_tolerance, solver_tolerance
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_reward, mixture
-from robustirl.mdp.checks import as_positive, concrete
+from robustirl.mdp import MDP, MarkovGame, as_positive, as_reward, concrete, mixture
 from robustirl.planning.operators import Reward, Temperatures
-from robustirl.precision import as_float, epsilon, smallest_tolerance, solver_tolerance
 from robustirl.types import ArrayLike
 
 LEAST_DIGIT = 0.1  # A relative error that is still an answer, where no tolerance was asked for.

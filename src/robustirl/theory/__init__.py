@@ -2,6 +2,8 @@
 
 from robustirl.theory.alpha import AlphaChoice as AlphaChoice
 from robustirl.theory.alpha import choose_alpha as choose_alpha
+from robustirl.theory.alpha import opponent_world as opponent_world
+from robustirl.theory.alpha import worst_opponent_world as worst_opponent_world
 from robustirl.theory.bounds import Bound as Bound
 from robustirl.theory.bounds import infeasible_bound as infeasible_bound
 from robustirl.theory.bounds import robust_bound as robust_bound
@@ -16,6 +18,8 @@ from robustirl.theory.certificate import Certificate as Certificate
 from robustirl.theory.certificate import certify as certify
 from robustirl.theory.constants import kappa as kappa
 from robustirl.theory.constants import reward_magnitude as reward_magnitude
+from robustirl.theory.existence import Closest as Closest
+from robustirl.theory.existence import Matching as Matching
 from robustirl.theory.existence import closest_occupancy as closest_occupancy
 from robustirl.theory.existence import find_matching_policy as find_matching_policy
 from robustirl.theory.existence import rank_test as rank_test

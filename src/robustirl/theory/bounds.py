@@ -17,8 +17,7 @@ import dataclasses
 import math
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_policy, dynamics_distance, policy_distance
-from robustirl.mdp.mdp import as_alpha
+from robustirl.mdp import MDP, as_alpha, as_policy, dynamics_distance, policy_distance
 from robustirl.theory.constants import kappa, require_comparable, reward_magnitude
 from robustirl.types import ArrayLike
 

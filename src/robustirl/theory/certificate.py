@@ -17,10 +17,8 @@ import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_policy, as_reward
-from robustirl.mdp.checks import as_count
-from robustirl.planning.operators import Temperatures
-from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
+from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
 from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
 from robustirl.types import ArrayLike

@@ -3,8 +3,7 @@
 import numpy as np
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_reward
-from robustirl.mdp.kernel import require_same_size
+from robustirl.mdp import MDP, as_reward, require_same_size
 from robustirl.types import ArrayLike
 
 

@@ -16,9 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl.mdp import MDP, MarkovGame, as_policy, as_reward
-from robustirl.planning import newton, state_action_occupancy, state_occupancy
-from robustirl.planning.linear import solve_policy
-from robustirl.planning.operators import soft_backup
+from robustirl.planning import newton, soft_backup, solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
 
 

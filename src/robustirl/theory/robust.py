@@ -26,12 +26,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_reward
-from robustirl.mdp.checks import as_count
-from robustirl.planning.linear import solve_policy
-from robustirl.planning.operators import as_temperatures, soft_maximum, tie_margin
-from robustirl.planning.value_iteration import most_sweeps
-from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_reward
+from robustirl.planning import (
+    Solution,
+    StoppingRule,
+    Verdict,
+    as_temperatures,
+    checked,
+    most_sweeps,
+    soft_maximum,
+    solve_policy,
+    stopping_rule,
+    tie_margin,
+)
 from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
 from robustirl.types import ArrayLike
 

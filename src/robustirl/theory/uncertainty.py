@@ -37,10 +37,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from robustirl._runtime import as_float, sum_tolerance
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, AbstractKernel, DenseKernel, checks
-from robustirl.mdp.mdp import as_alpha, as_world
-from robustirl.precision import as_float, sum_tolerance
+from robustirl.mdp import MDP, AbstractKernel, DenseKernel, as_alpha, as_world, checks
 from robustirl.types import ArrayLike
 
 

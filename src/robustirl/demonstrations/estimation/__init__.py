@@ -1,0 +1,1 @@
+"""What demonstrations tell: occupancies with their error, chains, α."""

@@ -1,0 +1,1 @@
+"""Demonstrations from and to files, tables and other libraries."""

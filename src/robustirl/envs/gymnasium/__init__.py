@@ -1,0 +1,1 @@
+"""Gymnasium both ways; importing this package needs no Gymnasium, calling it does."""

@@ -1,0 +1,7 @@
+"""One page to look around in a store."""
+
+from robustirl.explorer.arrays import Pool as Pool
+from robustirl.explorer.page import Exhibit as Exhibit
+from robustirl.explorer.page import RowMaker as RowMaker
+from robustirl.explorer.page import register_exhibit as register_exhibit
+from robustirl.explorer.page import write_explorer as write_explorer

@@ -1,0 +1,148 @@
+"""`explorer.html`: one self-contained page to look around in a store, made from its runs alone.
+
+The page holds all numbers of the store's finished runs, and its arrays to the digits shown; it loads nothing, and a
+content policy in it forbids that it could. Its style and its scripts are files beside the template, put into it here.
+"""
+
+import dataclasses
+import importlib.resources
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import markupsafe
+
+from robustirl._runtime import write_atomically
+from robustirl.errors import InvalidInputError
+from robustirl.explorer.arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
+from robustirl.reports import render
+from robustirl.sweeps import RunResult, Store, kind_of
+
+NAME = "explorer.html"
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in ("data", "colours", "maps", "surface", "charts", "tables", "choices", "returns", "views", "page")
+)
+Progress = Callable[[int, int], object]
+
+
+def write_explorer(
+    folder: Path, path: Path | None = None, *, certificates: bool = True, progress: Progress = lambda *_: None
+) -> Path:
+    """Write the explorer of a store, whole or not at all, and say where.
+
+    Args:
+        folder: The store, finished or not: what is there is shown.
+        path: The file; `explorer.html` in the store when left out.
+        certificates: Work out a certificate for every finite run, some 15 ms each.
+        progress: Called with the number of runs done and of all runs.
+
+    Example:
+        >>> write_explorer(Path("nowhere"))
+        Traceback (most recent call last):
+            ...
+        robustirl.errors.InvalidInputError: there is no store in nowhere; give the folder of a finished command.
+    """
+    store = Store.read(Path(folder))
+    path = store.folder / NAME if path is None else Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidInputError(f"{path} cannot be written, but --out must name a file in a folder that exists.")
+    data, arrays = payload(store, certificates=certificates, progress=progress)
+    try:
+        write_atomically(path, page(data, arrays))
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
+        ) from None
+    return path
+
+
+RowMaker = Callable[[RunResult], dict[str, Any]]
+"""Makes a row of the page of one finished run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exhibit:
+    """How the runs of one kind are shown.
+
+    Attributes:
+        kind: The name of the kind.
+        rows: Makes the maker of rows, given where arrays go, whether certificates are wanted, and the store.
+        extra: What else the page needs to know of such runs, once all rows are made, by key.
+    """
+
+    kind: str
+    rows: Callable[[Pool, bool, Store], RowMaker]
+    extra: Callable[[RowMaker], dict[str, Any]]
+
+
+_EXHIBITS: dict[str, Exhibit] = {}
+
+
+def register_exhibit(exhibit: Exhibit) -> Exhibit:
+    """Have the explorer show the runs of a kind."""
+    _EXHIBITS[exhibit.kind] = exhibit
+    return exhibit
+
+
+def payload(
+    store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
+) -> tuple[dict[str, Any], str]:
+    """Return what the page knows: a JSON object, and the arrays it points into as compressed text."""
+    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in _EXHIBITS]
+    if not runs:
+        raise InvalidInputError(f"{store.folder} holds no finished run yet; finish the command that made it first.")
+    pool = Pool()
+    makers = {name: exhibit.rows(pool, certificates, store) for name, exhibit in _EXHIBITS.items()}
+    rows = {}
+    for result in store.findings(*_EXHIBITS):
+        progress(len(rows), len(runs))
+        spec = result.record.spec
+        rows[spec] = makers[kind_of(spec).name](result)
+    progress(len(runs), len(runs))
+    ordered = [{name: _plain(value) for name, value in rows[spec].items()} for spec in runs]
+    extra = [exhibit.extra(makers[name]) for name, exhibit in _EXHIBITS.items()]
+    data = {
+        "store": store.folder.resolve().name,
+        "configuration": store.configuration,
+        "asked": sum(kind_of(spec).name in _EXHIBITS for spec in store.specs),
+        **{key: value for entries in extra for key, value in entries.items()},
+        "rows": ordered,
+        "arrays": {
+            **pool.sizes, "digits": DIGITS, "thousandths": THOUSANDTHS, "places": TEN_THOUSANDTHS, "none": NONE,
+        },
+    }  # fmt: skip
+    return data, pool.packed()
+
+
+def page(data: dict[str, Any], arrays: str) -> str:
+    """The page that shows a payload."""
+    folder = importlib.resources.files("robustirl.explorer") / "data"
+    script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return render(
+        "robustirl.explorer",
+        "data/explorer.html.jinja",
+        store=data["store"],
+        look=markupsafe.Markup((folder / "explorer.css").read_text(encoding="utf-8")),
+        script=markupsafe.Markup(script),
+        data=markupsafe.Markup(_embedded(data)),
+        arrays=arrays,
+    )
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that no browser can mistake for the end of a script."""
+    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _plain(value: Any) -> Any:
+    """A number that is none becomes nothing, which JSON can hold.
+
+    Example:
+        >>> [_plain(value) for value in (1.5, float("inf"), "budget")]
+        [1.5, None, 'budget']
+    """
+    return None if isinstance(value, float) and not math.isfinite(value) else value

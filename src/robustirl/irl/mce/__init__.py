@@ -1,0 +1,1 @@
+"""Maximum causal entropy IRL, standard and robust."""

@@ -1,0 +1,1 @@
+"""Relative-entropy IRL for worlds known through samples."""

@@ -1,0 +1,236 @@
+r"""Relative-entropy IRL, standard and robust: one loop (Algorithm 3, after Boularias et al., 2011).
+
+The learner can sample its world M^L and is given the mean features φ̄^E of the expert's trajectories. It looks for a
+reward ⟨θ, φ(s)⟩ under which the mixture α π_pl + (1-α) π_op of the two players of the game has these features in M^L.
+At α = 1 this is standard RE IRL: the opponent is drawn from and never heard. Neither the expert's world nor a true
+reward is anywhere to be seen.
+"""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+
+from robustirl._runtime import as_float
+from robustirl.control import Episodes, Players, World, initial_players
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.irl._result import Status
+from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback, learn_with_callbacks
+from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
+from robustirl.irl.relative_entropy.loop import Problem, learn, trajectory_features
+from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyVerdict
+from robustirl.mdp import as_count, as_floats, as_positive, require_finite, require_shape
+from robustirl.types import ArrayLike
+
+
+def fit_relative_entropy(
+    world: World,
+    expert: Episodes | ArrayLike,
+    *,
+    alpha: float = 1.0,
+    config: RelativeEntropyConfig = RelativeEntropyConfig(),
+    start: Players | None = None,
+    tolerance: float | None = None,
+    callbacks: Sequence[RelativeEntropyCallback] = (),
+    every: int = 10,
+    key: PRNGKeyArray,
+    throw: bool = True,
+) -> RelativeEntropyFit:
+    """Learn a reward and a policy for a sampled world from the expert's features.
+
+    Args:
+        world: The learner's world M^L; a reward it may have is not used.
+        expert: The expert's episodes, or their mean features φ̄^E, `[d]`, as `expert_features` gives them.
+        alpha: α in (0, 1]: one for standard RE IRL, less for an opponent who acts with probability 1-α.
+        config: How to learn.
+        start: Policies to start from; linear ones of zero mean by default.
+        tolerance: End once the feature gap ‖φ̄^mix - φ̄^E‖₁ of sampled trajectories is this small.
+        callbacks: Called with a `RelativeEntropyStep` after every few rounds; one that answers False ends the fit.
+            Ctrl-C then raises `Interrupted` with the fit so far.
+        every: How many rounds pass between calls.
+        key: Decides all draws.
+        throw: Raise `ConvergenceError` if the fit fails, or if a tolerance was given and is not reached.
+
+    Example:
+        >>> from robustirl.control import PolicyGradientConfig
+        >>> from robustirl.envs import GaussianGrid
+        >>> expert = [0.5, 0.5, -0.7, 0.6, 0.0, 0.0, 1.0]  # Of episodes that stay near the start.
+        >>> config = RelativeEntropyConfig(rounds=20, game=PolicyGradientConfig(steps=1, horizon=30))
+        >>> fit = fit_relative_entropy(GaussianGrid(), expert, alpha=0.9, config=config, key=jax.random.key(1))
+        >>> fit.verdict.status.value, (fit.verdict.feature_gap < fit.verdict.first_gap).item()
+        ('budget', True)
+    """
+    problem = _as_problem(world, expert, alpha, config, start, tolerance)
+    if callbacks:
+        keys = list(jax.random.split(key, config.attempts))
+        fits = learn_with_callbacks(problem, keys, callbacks, as_count("every", every, 1))
+        best = int(_best(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(fit.verdict for fit in fits))))
+        # A fit that was stopped says so, whichever attempt is the best of those made.
+        stopped = jnp.stack([fit.verdict.stopped for fit in fits]).any()
+        found = _trimmed(eqx.tree_at(lambda f: f.verdict.stopped, fits[best], stopped))
+    else:
+        found = _fit_many([problem], [key], None)[0]
+    if throw:
+        _require_success(found, tolerance, "")
+    return found
+
+
+def fit_relative_entropy_many(
+    worlds: Sequence[World],
+    experts: Sequence[Episodes | ArrayLike],
+    alphas: Sequence[float],
+    *,
+    config: RelativeEntropyConfig = RelativeEntropyConfig(),
+    start: Players | None = None,
+    tolerance: float | None = None,
+    keys: Sequence[PRNGKeyArray] | Key[Array, " fits"],
+    vectorize: bool | None = None,
+    throw: bool = True,
+) -> list[RelativeEntropyFit]:
+    """Many fits in one compiled call: seeds, α and noise pairs are all entries of the same batch.
+
+    Args:
+        worlds: The learners' worlds, all of one kind.
+        experts: The expert of each.
+        alphas: α of each.
+        config: See `fit_relative_entropy`.
+        start: See `fit_relative_entropy`; one for all.
+        tolerance: See `fit_relative_entropy`.
+        keys: One key a fit.
+        vectorize: Advance all fits in lockstep (right for GPUs) or one after the other (right for CPUs, where it
+            gives the numbers of one-by-one fits to the bit); by default by device.
+        throw: See `fit_relative_entropy`.
+
+    Example:
+        >>> from robustirl.control import PolicyGradientConfig
+        >>> from robustirl.envs import GaussianGrid
+        >>> config = RelativeEntropyConfig(rounds=20, game=PolicyGradientConfig(steps=1, horizon=30))
+        >>> worlds, experts, alphas = [GaussianGrid(0.1)], [[0.5, 0.5, -0.7, 0.6, 0.0, 0.0, 1.0]], [0.8]
+        >>> fits = fit_relative_entropy_many(worlds, experts, alphas, config=config, keys=[jax.random.key(0)])
+        >>> [(fit.alpha.item(), int(fit.verdict.rounds)) for fit in fits]
+        [(0.8, 20)]
+    """
+    if not len(worlds) == len(experts) == len(alphas) == len(keys) > 0:
+        raise InvalidInputError(
+            f"{len(worlds)} worlds, {len(experts)} experts, {len(alphas)} alphas and {len(keys)} keys were given,"
+            " but one of each per fit is needed, and at least one."
+        )
+    problems = [
+        _as_problem(world, expert, alpha, config, start, tolerance)
+        for world, expert, alpha in zip(worlds, experts, alphas, strict=True)
+    ]
+    out = _fit_many(problems, keys, vectorize)
+    if throw:
+        for index, fit in enumerate(out):
+            _require_success(fit, tolerance, f" of fit {index}" if len(out) > 1 else "")
+    return out
+
+
+def expert_features(
+    episodes: Episodes, discount: float | Float[Array, ""], config: RelativeEntropyConfig = RelativeEntropyConfig()
+) -> Float[Array, " d"]:
+    """φ̄^E: the mean over the expert's trajectories of what the config's `summary` makes of each.
+
+    Example:
+        >>> from robustirl.control import collect, linear_policy
+        >>> from robustirl.envs import GaussianGrid
+        >>> policy = linear_policy(7, 2)  # It does not move.
+        >>> still = collect(GaussianGrid(), policy, episodes=3, horizon=10, mean_action=True, key=jax.random.key(0))
+        >>> expert_features(still, 0.99, RelativeEntropyConfig(summary="mean")).round(3).tolist()
+        [1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 1.0]
+    """
+    return trajectory_features(episodes, config.summary, discount).mean(0)
+
+
+def _fit_many(
+    problems: Sequence[Problem], keys: Sequence[PRNGKeyArray] | Key[Array, " fits"], vectorize: bool | None
+) -> list[RelativeEntropyFit]:
+    """All fits in one compiled call."""
+    if len({(jax.tree.structure(p.world), *map(np.shape, jax.tree.leaves(p.world))) for p in problems}) > 1:
+        raise InvalidInputError("the worlds of one batch differ in kind or shape; fit them in separate batches.")
+    if vectorize is None:
+        vectorize = jax.default_backend() != "cpu"
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
+    fits = _fit_batch(batch, jnp.stack(list(keys)), vectorize)
+    return [_trimmed(jax.tree.map(lambda leaf, i=i: leaf[i], fits)) for i in range(len(problems))]
+
+
+@eqx.filter_jit
+def _fit_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> RelativeEntropyFit:
+    over = (lambda function, items: jax.vmap(function)(items)) if vectorize else jax.lax.map
+
+    def one(item: tuple[Problem, PRNGKeyArray]) -> RelativeEntropyFit:
+        problem, key = item
+        fits = over(lambda key: learn(problem, key), jax.random.split(key, problem.config.attempts))
+        best = _best(fits.verdict)
+        return jax.tree.map(lambda leaf: leaf[best], fits)
+
+    return over(one, (batch, keys))
+
+
+def _best(verdicts: RelativeEntropyVerdict) -> Int[Array, ""]:
+    """Which attempt to return. What the learner can see decides: a sound fit before others, then the smaller gap."""
+    return jnp.argmin(jnp.where(verdicts.sound, verdicts.feature_gap, jnp.inf))
+
+
+def _as_problem(
+    world: World,
+    expert: Episodes | ArrayLike,
+    alpha: object,
+    config: RelativeEntropyConfig,
+    start: Players | None,
+    tolerance: float | None,
+) -> Problem:
+    """The checked arguments of a fit."""
+    if not isinstance(config, RelativeEntropyConfig):
+        raise InvalidInputError(f"config is {config!r}, but a RelativeEntropyConfig is needed.")
+    features = _as_features(expert, world, config)
+    start = initial_players(world, config.deviation) if start is None else start
+    threshold = -1.0 if tolerance is None else as_positive("the tolerance", tolerance)
+    return Problem(world, features, _as_alpha(alpha), start, jnp.asarray(threshold, dtype=float), config)
+
+
+def _as_features(expert: Episodes | ArrayLike, world: World, config: RelativeEntropyConfig) -> Float[Array, " d"]:
+    if not isinstance(world, World):
+        raise InvalidInputError(
+            f"the world is a {type(world).__name__}, which lacks some of what a sampled world offers;"
+            " see robustirl.control.World."
+        )
+    if isinstance(expert, Episodes):
+        expert = expert_features(expert, world.discount, config)
+    array = as_floats("the expert's features", expert)
+    size = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
+    require_shape("the array of the expert's features", array, size, "features of the world")
+    require_finite("the expert's features", array, ("feature",))
+    return as_float(array)
+
+
+def _as_alpha(alpha: object) -> Float[Array, ""]:
+    array = as_floats("alpha", alpha)
+    if array.ndim or not 0 < array <= 1:
+        raise InvalidInputError(f"alpha is {alpha!r}, but a number above 0 and up to 1 is needed.")
+    return as_float(array)
+
+
+def _trimmed(fit: RelativeEntropyFit) -> RelativeEntropyFit:
+    """`fit` with its history cut to the rounds begun."""
+    length = int(fit.verdict.rounds)
+    return eqx.tree_at(lambda f: f.history, fit, jax.tree.map(lambda log: log[:length], fit.history))
+
+
+def _require_success(fit: RelativeEntropyFit, tolerance: float | None, which: str) -> None:
+    verdict = fit.verdict
+    if verdict.status == Status.FAILED:
+        raise ConvergenceError(
+            f"round {int(verdict.rounds) - 1}{which} had numbers that were not finite, or weights on"
+            f" {float(verdict.effective):.2f} trajectories in effect; check the world's features for NaN, lower the"
+            " learning rates or set weight_range, or pass throw=False to keep the last sound round."
+        )
+    if tolerance is not None and verdict.status != Status.CONVERGED:
+        raise ConvergenceError(
+            f"the feature gap{which} is {float(verdict.feature_gap):.3e} after {int(verdict.rounds)} rounds, above the"
+            f" tolerance {tolerance:.3e}; raise rounds or the tolerance, or pass throw=False to keep the fit."
+        )

@@ -1,0 +1,92 @@
+"""What relative-entropy IRL returns: the policies, the reward's weights, how learning went, and a verdict on it."""
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int
+
+from robustirl.control import GaussianPolicy
+from robustirl.irl._result import Status
+
+
+class RelativeEntropyVerdict(eqx.Module):
+    """How a fit ended.
+
+    Attributes:
+        converged: Whether the feature gap came within the tolerance (false where none was given).
+        sound: Whether all numbers were finite and the weights never rested on a single trajectory. If not, the fit
+            ended with the round in which that happened, and its policies and reward are those before it.
+        stopped: Whether a callback or an interrupt ended the fit before its time.
+        rounds: Rounds begun.
+        feature_gap: ‖φ̄^mix - φ̄^E‖₁ of the final policies, on fresh episodes; infinite where it is no number.
+        first_gap: That gap before anything was learnt.
+        finished: The share of those episodes that ended before the horizon. At zero the mixture gets nowhere: the
+            world never ends, or the opponent is too strong at this α.
+        effective: The smallest effective number of trajectories behind a step on θ.
+    """
+
+    converged: Bool[Array, "*batch"]
+    sound: Bool[Array, "*batch"]
+    stopped: Bool[Array, "*batch"]
+    rounds: Int[Array, "*batch"]
+    feature_gap: Float[Array, "*batch"]
+    first_gap: Float[Array, "*batch"]
+    finished: Float[Array, "*batch"]
+    effective: Float[Array, "*batch"]
+
+    @property
+    def status(self) -> Status:
+        """The verdict in a word."""
+        return Status.of(sound=self.sound, converged=self.converged, stopped=self.stopped)
+
+    def __str__(self) -> str:
+        """The verdict in a sentence."""
+        words = (
+            f"{self.status.value} after {int(self.rounds)} rounds with a feature gap of {float(self.feature_gap):.3g}"
+        )
+        if not self.finished > 0:
+            words += "; no episode ended before the horizon, so the world does not end or the opponent is too strong"
+        if self.sound and not self.feature_gap < self.first_gap:
+            words += (
+                f"; before learning it was {float(self.first_gap):.3g}, so nothing was matched: the opponent is too"
+                " strong, or the rates are too high"
+            )
+        return words + "."
+
+
+class RelativeEntropyHistory(eqx.Module):
+    """One entry a round, along the first axis after those of a batch.
+
+    Attributes:
+        feature_gap: ‖φ̄^mix - φ̄^E‖₁ of the trajectories sampled.
+        effective: The effective number of trajectories, the smallest of the round.
+        finished: The share of episodes that ended before the horizon.
+        parameters: θ after the round.
+    """
+
+    feature_gap: Float[Array, "*batch"]
+    effective: Float[Array, "*batch"]
+    finished: Float[Array, "*batch"]
+    parameters: Float[Array, "*batch d"]
+
+
+class RelativeEntropyFit(eqx.Module):
+    """The outcome of (robust) relative-entropy IRL.
+
+    Attributes:
+        player: π_pl, the policy to act with.
+        opponent: π_op.
+        parameters: θ of the learnt reward R_θ(s) = ⟨θ, φ(s)⟩.
+        expert_features: φ̄^E, what was to be matched.
+        features: φ̄ of the mixture in the learner's world.
+        alpha: α.
+        history: How learning went.
+        verdict: How it ended.
+    """
+
+    player: GaussianPolicy
+    opponent: GaussianPolicy
+    parameters: Float[Array, "*batch d"]
+    expert_features: Float[Array, "*batch d"]
+    features: Float[Array, "*batch d"]
+    alpha: Float[Array, "*batch"]
+    history: RelativeEntropyHistory
+    verdict: RelativeEntropyVerdict

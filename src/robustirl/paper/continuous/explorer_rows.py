@@ -1,0 +1,81 @@
+"""What the explorer shows of continuous runs: numbers, rewards as weights, and sample paths."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robustirl.envs import GOAL, START, TRUE_WEIGHTS
+from robustirl.explorer import Exhibit, Pool, RowMaker, register_exhibit
+from robustirl.paper.continuous.specs import SCALES, ContinuousSpec, ExpertSpec
+from robustirl.sweeps import RunResult, Store
+
+PATHS = 4  # As in the figures: more would be a thicket.
+SHOWN = (
+    "mean_return", "median_return", "goal_share", "expert_return", "feature_gap", "first_gap", "finished", "effective",
+    "rounds", "verdict",
+)  # fmt: skip
+
+WORLD: dict[str, list[float] | float] = {"weights": list(TRUE_WEIGHTS), "start": list(START), "goal": GOAL}
+"""The true reward R(s) = ⟨w, φ(s)⟩ with the features as printed, where paths start, and where the goal begins."""
+
+
+def continuous_row(finding: RunResult, experts: Mapping[ExpertSpec, RunResult], pool: Pool) -> dict[str, Any]:
+    """One run: where it belongs, its numbers, its reward as weights of the features as printed, and its paths."""
+    record, spec = finding.record, finding.record.spec
+    expert = experts.get(spec.expert)
+    at_home = next((e for e in experts.values() if e.record.spec == _at_home(spec)), None)
+    return {
+        "environment": spec.environment,
+        "kernel": spec.noise_model,
+        "setting": continuous_setting(spec),
+        "seed": f"{spec.seed}",
+        "learner": spec.learner_noise,
+        "expert": spec.expert_noise,
+        "alpha": spec.alpha,
+        "run": spec.identity,
+        **{name: getattr(record, name) for name in SHOWN},
+        "optimal_return": None if at_home is None else at_home.record.mean_return,
+        "weights": (np.asarray(finding.arrays["parameters"]) * np.asarray(SCALES[spec.scales])).tolist(),
+        "paths": _paths(finding, pool),
+        "expert_paths": None if expert is None else _paths(expert, pool),
+    }
+
+
+def continuous_setting(spec: ContinuousSpec) -> str:
+    """What else decides a run, in words.
+
+    Example:
+        >>> continuous_setting(ContinuousSpec(0.0, 0.1, 0.9, rounds=50))
+        'default algorithm, 50 rounds, 1000 demonstrations, published scales'
+    """
+    words = [f"{spec.algorithm} algorithm", f"{spec.config.rounds} rounds", f"{spec.demonstrations} demonstrations"]
+    words.append(f"{spec.scales} scales")
+    if (spec.expert_steps, spec.expert_attempts) != (ExpertSpec.steps, ExpertSpec.attempts):
+        words.append(f"experts of {spec.expert_steps} steps, {spec.expert_attempts} attempts")
+    if spec.expert_seed:
+        words.append(f"experts' seed {spec.expert_seed}")
+    return ", ".join(words)
+
+
+def _at_home(spec: ContinuousSpec) -> ExpertSpec:
+    """The expert of the learner's own world, whose return is the mark to reach there."""
+    expert = spec.expert
+    return ExpertSpec(
+        spec.learner_noise, expert.environment, expert.noise_model, expert.scales, expert.steps, expert.attempts,
+        expert.seed,
+    )  # fmt: skip
+
+
+def _paths(finding: RunResult, pool: Pool) -> dict[str, Any]:
+    paths = np.asarray(finding.arrays["paths"])[:PATHS]
+    return {"at": pool.places(paths), "shape": paths.shape[:2]}
+
+
+def _make_rows(pool: Pool, certificates: bool, store: Store) -> RowMaker:
+    del certificates
+    experts = {result.record.spec: result for result in store.findings("expert")}
+    return lambda result: continuous_row(result, experts, pool)
+
+
+register_exhibit(Exhibit("continuous", _make_rows, lambda _: {"continuous": WORLD}))

@@ -1,0 +1,1 @@
+"""Studies beyond the paper's figures, one module each."""

@@ -1,0 +1,86 @@
+"""Where an opponent's push is final, and where it teaches caution: the tables of docs/demonstrations.md, exactly.
+
+On FrozenLake a slipping expert waits beside a hole. Against an opponent every waiting step is a push into the hole with
+probability 1-α, so that from some α on no player can wait as long as the expert did. On CliffWalking the opponent's
+pushes keep the player off the edge. From exact occupancies, without sampling.
+
+    python -m robustirl.paper.studies.final_push
+"""
+
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl import envs
+from robustirl._runtime import enable_x64
+from robustirl.irl import Fit, fit_many
+from robustirl.mdp import MDP, DenseKernel
+from robustirl.planning import discounted_return, expert_policy, state_occupancy, total_return
+from robustirl.theory import closest_occupancy
+
+WAITING = (47, 55)  # The cells (5, 7) and (6, 7) of the 8x8 lake, beside a hole.
+CLIFF = np.arange(37, 47)
+LAKE_ALPHAS = (1.0, 0.98, 0.95, 0.92, 0.91, 0.9, 0.8)
+CLIFF_ALPHAS = (1.0, 0.95, 0.9, 0.8, 0.7)
+HORIZON = 1000
+
+
+def against(world: MDP, fit: Fit) -> MDP:
+    """The player's world when the fit's opponent keeps its policy: α T + (1-α) T_op."""
+    assert isinstance(world.kernel, DenseKernel)
+    pushed = world.kernel.policy_matrix(fit.opponent)[:, None, :]
+    kernel = fit.alpha * world.kernel.probabilities + (1 - fit.alpha) * pushed
+    return MDP(kernel, discount=world.discount, initial=world.initial, mask=world.mask)
+
+
+def frozen_lake(slip: float, alphas: tuple[float, ...] = LAKE_ALPHAS) -> list[dict[str, float]]:
+    """A slipping expert, a learner who does not slip: what each α reaches, and what any player could."""
+    env = envs.make("frozen-lake-8x8")
+    learner, expert, reward = env.mdp(0.0, "slip"), env.mdp(slip, "slip"), jnp.asarray(env.reward)
+    rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
+    there = jnp.zeros(learner.num_states).at[jnp.array(WAITING)].set(1.0)
+    rows = []
+    for fit in fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False):
+        game = against(learner, fit)
+        rows.append(
+            {
+                "slip": slip,
+                "alpha": float(fit.alpha),
+                "return": float(total_return(learner, fit.player, reward)),
+                "gap": float(fit.verdict.occupancy_gap),
+                "smallest gap": closest_occupancy(game, rho).gap,
+                "expert waits": float(rho @ there / (1 - learner.discount)),
+                "longest wait": float(discounted_return(game, expert_policy(game, there, kind="optimal"), there)),
+            }
+        )
+    return rows
+
+
+def cliff_walking(wind: float, alphas: tuple[float, ...] = CLIFF_ALPHAS) -> list[dict[str, float]]:
+    """A calm expert, a learner in the wind: returns, and falls an episode."""
+    env = envs.make("cliff-walking")
+    learner, expert, reward = env.mdp(wind, "wind"), env.mdp(0.0, "wind"), jnp.asarray(env.reward)
+    rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
+    fallen = jnp.zeros(learner.num_states).at[CLIFF].set(1.0)
+    fits = fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False)
+    return [
+        {
+            "wind": wind,
+            "alpha": float(fit.alpha),
+            "return": float(total_return(learner, fit.player, reward)),
+            "falls": float(total_return(learner, fit.player, fallen, horizon=HORIZON)),
+        }
+        for fit in fits
+    ]
+
+
+def markdown(rows: list[dict[str, float]]) -> str:
+    """Rows of one kind as a table."""
+    lines = [f"| {' | '.join(rows[0])} |", "| " + " | ".join("---" for _ in rows[0]) + " |"]
+    return "\n".join(lines + [f"| {' | '.join(f'{value:.4g}' for value in row.values())} |" for row in rows])
+
+
+def main() -> None:
+    """Print both tables."""
+    enable_x64()
+    print(markdown([row for slip in (0.2, 0.4) for row in frozen_lake(slip)]), end="\n\n")
+    print(markdown([row for wind in (0.1, 0.2, 0.4) for row in cliff_walking(wind)]))

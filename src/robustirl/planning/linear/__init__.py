@@ -1,0 +1,1 @@
+"""Solving with (I - γ P_π): dense inverses and Krylov methods."""

@@ -1,0 +1,18 @@
+"""Figures of the library's objects: one of the two rooms that import matplotlib."""
+
+from robustirl.plotting.fit import figure_fit as figure_fit
+from robustirl.plotting.maps import bare as bare
+from robustirl.plotting.maps import draw_policy as draw_policy
+from robustirl.plotting.maps import draw_reward_map as draw_reward_map
+from robustirl.plotting.maps import landmarks as landmarks
+from robustirl.plotting.maps import scaled as scaled
+from robustirl.plotting.style import LEARNER as LEARNER
+from robustirl.plotting.style import OPTIMAL as OPTIMAL
+from robustirl.plotting.style import ROBUST as ROBUST
+from robustirl.plotting.style import STANDARD as STANDARD
+from robustirl.plotting.style import STYLE as STYLE
+from robustirl.plotting.style import Look as Look
+from robustirl.plotting.style import bottom_legend as bottom_legend
+from robustirl.plotting.style import looks as looks
+from robustirl.plotting.style import save_figure as save_figure
+from robustirl.plotting.theory import figure_theory as figure_theory

@@ -1,0 +1,125 @@
+"""What one fit has learnt: reward, player and occupancies, as maps where the world is a grid."""
+
+import matplotlib
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from robustirl.envs import Environment, GridWorld
+from robustirl.irl import RobustIRL
+from robustirl.plotting.maps import FAINT, bare, landmarks, scaled
+from robustirl.plotting.style import ROBUST, STANDARD, STYLE
+
+MOST_ARROWS = 900  # Cells; on larger grids arrows are too small to be seen.
+
+
+def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Float[np.ndarray, " S"]) -> Figure:
+    """The learnt reward with the player's moves, and the occupancies of expert, mixture and player.
+
+    Args:
+        environment: Where the learner's world comes from; it lends its shape, never its reward.
+        model: What was learnt.
+        player_occupancy: `[S]`, ρ of the player alone in the learner's world.
+    """
+    occupancies = (
+        ("expert's occupancy", np.asarray(model.expert_occupancy_)),
+        ("mixture's", np.asarray(model.occupancy_)),
+        ("player's", player_occupancy),
+    )
+    shape = getattr(environment, "shape", None)
+    with matplotlib.rc_context(STYLE):
+        if shape is None:
+            figure = _by_state(np.asarray(model.reward_), occupancies)
+        else:
+            figure = _maps(environment, shape, model, occupancies)
+        figure.suptitle(rf"{environment.name}, $\alpha = {model.alpha_:.4g}$", fontsize=11)
+    return figure
+
+
+def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, occupancies) -> Figure:
+    cells = shape[0] * shape[1]
+    figure = Figure(figsize=(12.4, 3.7), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))
+    axes = figure.subplots(1, 4)
+    bare(axes[0], "learnt reward and player's moves")
+    scaled(axes[0], np.asarray(model.reward_)[:cells].reshape(shape), "cividis")
+    if cells <= MOST_ARROWS:
+        _moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
+    ceiling = max(float(values[:cells].max()) for _, values in occupancies)
+    norm = LogNorm(vmin=ceiling * 1e-4, vmax=ceiling)
+    expert = occupancies[0][1]
+    for axis, (title, values) in zip(axes[1:], occupancies, strict=True):
+        apart = np.abs(values - expert).sum()
+        bare(axis, title if values is expert else f"{title}\n" + r"$\ell_1$ from the expert's: " + f"{apart:.3f}")
+        axis.imshow(np.maximum(values[:cells], ceiling * 1e-4).reshape(shape), cmap="viridis", norm=norm)
+    if isinstance(environment, GridWorld):
+        landmarks(axes[0], environment)
+        for axis in axes[1:]:
+            landmarks(axis, environment, "#ffffff")
+    bar = ScalarMappable(norm, "viridis")
+    figure.colorbar(bar, ax=axes[1:], shrink=0.8, pad=0.01, label="occupancy, log scale")
+    return figure
+
+
+def _directions(environment: Environment, shape: tuple[int, int]) -> Float[np.ndarray, "S A 2"]:
+    """Where each action leads without noise: steps down and right, `[S, A, 2]`; zero for off the grid or nowhere."""
+    world = environment.mdp(0.0)
+    likeliest = world.kernel.to_sparse().argmax(axis=1)
+    targets = np.asarray(likeliest).reshape(world.num_states, -1)[: shape[0] * shape[1]]
+    here = np.arange(len(targets))[:, None]
+    inside = targets < len(targets)
+    steps = np.stack([targets // shape[1] - here // shape[1], targets % shape[1] - here % shape[1]], -1)
+    length = np.maximum(np.linalg.norm(steps, axis=-1, keepdims=True), 1)
+    return np.where(inside[..., None], steps / length, 0.0)
+
+
+def _moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tuple[int, int]) -> None:
+    """An arrow per likely move, the longer and stronger the likelier."""
+    rows, columns = np.divmod(np.arange(len(policy)), shape[1])
+    for action in range(policy.shape[1]):
+        weight, steps = policy[:, action], directions[:, action]
+        shown = (weight >= FAINT) & np.any(steps != 0, axis=-1)
+        if not shown.any():
+            continue
+        length = 0.2 + 0.25 * weight[shown]
+        colours = np.ones((int(shown.sum()), 4))
+        colours[:, 3] = 0.35 + 0.65 * weight[shown]
+        axis.quiver(
+            columns[shown],
+            rows[shown],
+            steps[shown, 1] * length,
+            steps[shown, 0] * length,
+            color=colours,
+            edgecolor="#222222",
+            linewidth=0.3,
+            angles="xy",
+            scale_units="xy",
+            scale=1,
+            units="xy",
+            width=0.09,
+            headwidth=3.2,
+            headlength=2.2,
+            headaxislength=2.0,
+            minlength=0.01,
+        )
+
+
+def _by_state(reward: np.ndarray, occupancies) -> Figure:
+    """For worlds that are no grid: numbers by state."""
+    figure = Figure(figsize=(9.0, 5.2), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True)
+    states = np.arange(len(reward))
+    top.vlines(states, 0, reward, color=STANDARD, linewidth=0.8)
+    top.axhline(0, color="#999999", linewidth=0.6)
+    top.set_ylabel("learnt reward")
+    looks = zip((STANDARD, ROBUST[1], ROBUST[3]), "o+x", occupancies, strict=True)
+    for colour, marker, (title, values) in looks:
+        bottom.plot(states, values, marker, color=colour, markersize=4, fillstyle="none", label=title)
+    bottom.set_yscale("symlog", linthresh=1e-4)
+    bottom.set_ylabel("occupancy")
+    bottom.set_xlabel("state")
+    bottom.legend(fontsize=8)
+    return figure

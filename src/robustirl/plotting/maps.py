@@ -1,0 +1,107 @@
+"""Maps of a grid: rewards, policies as arrows, and occupancies, true ones beside learnt ones."""
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Circle, Patch
+
+from robustirl.envs import MOVES, GridWorld, ObjectWorld
+
+MAX_KEY = 4
+OBJECT_COLOURS = ("#0072B2", "#009E73")  # Blue and green.
+FAINT = 0.12  # Moves less likely than this are not drawn.
+
+
+def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true reward") -> None:
+    """The true reward of every cell, the goals marked, and a key to its values."""
+    rewards = environment.rewards
+    values = np.unique(rewards)
+    bare(axis, title)
+    if len(values) <= MAX_KEY:
+        # Few values: evenly spaced colours and a key, since -1 against -100 would vanish on a common scale.
+        shades = matplotlib.colormaps["cividis"](np.linspace(0.05, 1, len(values)))
+        axis.imshow(np.searchsorted(values, rewards), cmap=ListedColormap(shades))
+        key = [Patch(facecolor=shade, edgecolor="#555555", linewidth=0.5) for shade in shades]
+        labels = [f"{value:g}" for value in values]
+        axis.legend(
+            key, labels, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=MAX_KEY, fontsize=8, handlelength=1
+        )
+    else:
+        scaled(axis, rewards, "cividis")
+    landmarks(axis, environment)
+
+
+def bare(axis: Axes, title: str) -> None:
+    """An axis for a map: a title, and nothing around it."""
+    axis.set_title(title, fontsize=9)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+
+
+def scaled(axis: Axes, values: np.ndarray, cmap: str) -> None:
+    """A map of numbers with its scale under it."""
+    image = axis.imshow(values, cmap=cmap)
+    axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.75, pad=0.03, aspect=30)
+
+
+def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
+    """An arrow per likely move, the longer and stronger the likelier."""
+    rows, columns = np.indices(shape)
+    for action, (down, right) in enumerate(MOVES.values()):
+        weight = policy[:, action].reshape(shape)
+        shown = weight > FAINT
+        if not shown.any():
+            continue
+        length = 0.2 + 0.25 * weight[shown]
+        colours = np.ones((int(shown.sum()), 4))
+        colours[:, 3] = 0.35 + 0.65 * weight[shown]
+        axis.quiver(
+            columns[shown],
+            rows[shown],
+            right * length,
+            down * length,
+            color=colours,
+            edgecolor="#222222",
+            linewidth=0.3,
+            angles="xy",
+            scale_units="xy",
+            scale=1,
+            units="xy",
+            width=0.09,
+            headwidth=3.2,
+            headlength=2.2,
+            headaxislength=2.0,
+            minlength=0.01,
+        )
+
+
+def landmarks(axis: Axes, environment: GridWorld, colour: str = "#111111") -> None:
+    """The goals, and the objects where there are any."""
+    for row, column in environment.goals:
+        axis.text(
+            column,
+            row,
+            "G",
+            ha="center",
+            va="center",
+            fontsize=8,
+            fontweight="bold",
+            color=colour,
+            bbox={
+                "boxstyle": "circle,pad=0.12",
+                "facecolor": "#ffffff" if colour == "#111111" else "#00000060",
+                "linewidth": 0.4,
+            },
+        )
+    if isinstance(environment, ObjectWorld):
+        for item in environment.objects:
+            place = (item.column, item.row)
+            axis.add_patch(
+                Circle(place, 0.34, facecolor=OBJECT_COLOURS[item.outer], edgecolor="#ffffff", linewidth=0.8)
+            )
+            axis.add_patch(
+                Circle(place, 0.15, facecolor=OBJECT_COLOURS[item.inner], edgecolor="#ffffff", linewidth=0.6)
+            )

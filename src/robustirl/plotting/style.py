@@ -1,0 +1,73 @@
+"""One style for all figures: sober, safe for the colour-blind, the same file for the same data."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from robustirl._runtime import write_atomically
+
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+    "svg.hashsalt": "robustirl",  # The same figure gives the same file.
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+}
+STANDARD = "#000000"
+OPTIMAL = "#777777"
+LEARNER = "#999999"
+# Okabe and Ito's palette, distinct under every common form of colour blindness, in the order of decreasing α.
+ROBUST = ("#E69F00", "#D55E00", "#CC79A7", "#0072B2", "#009E73", "#56B4E9")
+MARKERS = "sD^vPX"
+
+
+class Look(NamedTuple):
+    """How the curve of one α looks."""
+
+    colour: str
+    marker: str
+    dashes: str
+    label: str
+
+
+def looks(alphas: Sequence[float]) -> dict[float, Look]:
+    """The look of every α: standard in black, robust ones in the palette's order, dashed once it has run out."""
+    robust = sorted((alpha for alpha in alphas if alpha < 1), reverse=True)
+    found = {}
+    for alpha in alphas:
+        if alpha == 1:
+            found[alpha] = Look(STANDARD, "o", "-", r"$\alpha = 1$ (standard)")
+        else:
+            turn, place = divmod(robust.index(alpha), len(ROBUST))
+            found[alpha] = Look(ROBUST[place], MARKERS[place], "-" if turn == 0 else ":", rf"$\alpha = {alpha:g}$")
+    return found
+
+
+def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """One legend for all panels, under them, in as many rows as it needs."""
+    width = figure.get_size_inches()[0]
+    columns = max(1, min(len(labels), int(width / 1.35)))
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, columnspacing=1.4)
+
+
+def save_figure(figure: Figure, path: Path) -> list[Path]:
+    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and say where."""
+    written = []
+    for suffix in ("png", "svg"):
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(buffer, format=suffix, metadata={"Date": None} if suffix == "svg" else {"Software": None})
+        written.append(path.with_name(f"{path.name}.{suffix}"))
+        write_atomically(written[-1], buffer.getvalue())
+    return written

@@ -1,0 +1,15 @@
+"""What the commands write about one fit, one pair of worlds, or demonstrations."""
+
+from robustirl.reports.evidence import DemonstrationsReport as DemonstrationsReport
+from robustirl.reports.evidence import report_demonstrations as report_demonstrations
+from robustirl.reports.fit import FitRequest as FitRequest
+from robustirl.reports.fit import find_environment as find_environment
+from robustirl.reports.fit import prepare_fit as prepare_fit
+from robustirl.reports.fit import require_free_folder as require_free_folder
+from robustirl.reports.fit import write_fit as write_fit
+from robustirl.reports.html import embedded as embedded
+from robustirl.reports.html import render as render
+from robustirl.reports.occupancy_file import read_occupancy as read_occupancy
+from robustirl.reports.theory import Learnt as Learnt
+from robustirl.reports.theory import PairReport as PairReport
+from robustirl.reports.theory import report_pairs as report_pairs

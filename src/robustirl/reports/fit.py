@@ -1,0 +1,196 @@
+"""A fit from a file of demonstrations, and the folder that tells of it: model, tables, summary and picture."""
+
+import csv
+import dataclasses
+import io
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from robustirl import demonstrations, envs
+from robustirl._runtime import write_atomically
+from robustirl.demonstrations import Demonstrations
+from robustirl.envs import SUFFIX
+from robustirl.errors import InvalidInputError
+from robustirl.irl import ADAM, DEEP_ADAM, PAPER_STEPS, Callback, RobustIRL
+from robustirl.mdp import MDP, as_alpha, as_positive
+from robustirl.planning import state_occupancy
+from robustirl.rewards import AbstractReward, LinearReward, NetworkReward
+
+
+@dataclasses.dataclass(frozen=True)
+class FitRequest:
+    """What to learn from what.
+
+    Attributes:
+        environment: The name of an environment, a file with a world (.npz), or the id of a Gymnasium environment that
+            has a table.
+        demonstrations: The file.
+        alpha: α, or "auto".
+        noise: Of the learner's world.
+        noise_model: Which kernel the noise means; the environment's default when left out.
+        discount: γ; the environment's when left out.
+        reward: `tabular`, `linear`, `network`; what the environment calls for when left out.
+        steps: The largest number of parameter updates.
+        tolerance: Stop once the occupancy gap is this small.
+        tail: What stands in for the unseen rest of truncated episodes.
+        seed: For the first weights of a network.
+    """
+
+    environment: str
+    demonstrations: Path
+    alpha: float | str = 0.9
+    noise: float = 0.0
+    noise_model: str | None = None
+    discount: float | None = None
+    reward: str | None = None
+    steps: int = PAPER_STEPS
+    tolerance: float | None = None
+    tail: str = "renormalise"
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FitJob:
+    """All that a request names, read and checked: an environment, the learner's world in it, what is learnt from."""
+
+    environment: envs.Environment
+    world: MDP
+    demonstrations: Demonstrations
+    model: RobustIRL
+
+    def run(self, callbacks: Sequence[Callback] = ()) -> None:
+        """Learn. A fit that fails is kept all the same; its summary says so."""
+        self.model.fit(self.world, self.demonstrations, callbacks=callbacks)
+
+
+def find_environment(name: str, discount: float | None = None) -> envs.Environment:
+    """The environment of that name, the world in that file, or the one that Gymnasium has under that id.
+
+    Example:
+        >>> find_environment("gridworld-4").name
+        'gridworld-4'
+    """
+    options: dict[str, Any] = {} if discount is None else {"discount": discount}
+    if name in envs.names():
+        return envs.make(name, **options)
+    if name.endswith(SUFFIX):
+        return envs.from_file(name, **options)
+    from robustirl.envs import from_gymnasium
+
+    try:
+        return from_gymnasium(name, **options)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"there is no environment {name!r} here ({', '.join(envs.names())}), and as a Gymnasium id it will not do:"
+            f" {error}"
+        ) from None
+
+
+def prepare_fit(request: FitRequest) -> FitJob:
+    """Find the world and read the demonstrations, after checking what can be checked without them."""
+    if request.alpha != "auto":
+        as_alpha(request.alpha)
+    if request.tolerance is not None:
+        as_positive("the tolerance", request.tolerance)
+    environment = find_environment(request.environment, request.discount)
+    world = environment.mdp(request.noise, request.noise_model)
+    given = demonstrations.load(request.demonstrations)
+    given.check_against(world)
+    kind = request.reward or environment.reward_model
+    model = RobustIRL(
+        request.alpha,  # pyright: ignore[reportArgumentType]
+        reward=_reward_model(environment, kind, request.seed),
+        optimizer=DEEP_ADAM if kind == "network" else ADAM,
+        steps=request.steps,
+        tolerance=request.tolerance,
+        tail=request.tail,
+        throw=False,
+    )
+    return FitJob(environment, world, given, model)
+
+
+def _reward_model(environment: envs.Environment, kind: str, seed: int) -> AbstractReward | None:
+    if kind not in ("tabular", "linear", "network"):
+        raise InvalidInputError(f"the reward is {kind!r}, but one of tabular, linear, network is needed.")
+    if kind == "tabular":
+        return None
+    if environment.features is None:
+        raise InvalidInputError(f"{environment.name} has no features for a {kind} reward; choose a tabular one.")
+    if kind == "linear":
+        return LinearReward(environment.features)
+    return NetworkReward(environment.features, key=jax.random.key(seed))
+
+
+def require_free_folder(out: Path) -> None:
+    """Refuse a file, and a folder that holds anything."""
+    if out.exists() and not out.is_dir():
+        raise InvalidInputError(f"{out} is a file, but --out must name a folder; choose another name.")
+    if out.exists() and any(out.iterdir()):
+        raise InvalidInputError(f"{out} is not empty; choose a new or an empty folder as --out.")
+
+
+def write_fit(job: FitJob, out: Path) -> list[Path]:
+    """Write the folder, all of it or nothing, and say what is in it."""
+    require_free_folder(out)
+    building = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        building.mkdir()
+        names = [path.name for path in _fill(job, building)]
+        if out.exists():
+            out.rmdir()  # Empty, or this fails.
+        building.rename(out)
+    except OSError as error:
+        raise InvalidInputError(f"{out} cannot be written to ({error.strerror}); choose another --out.") from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return [out / name for name in names]
+
+
+def _fill(job: FitJob, folder: Path) -> list[Path]:
+    from robustirl.plotting import (
+        figure_fit,  # Here, so that only a figure loads matplotlib.
+        save_figure,
+    )
+
+    model = job.model
+    model.save(folder / "model.npz")
+    texts = {
+        "policy.csv": policy_csv(model),
+        "reward.csv": reward_csv(model),
+        "summary.txt": f"{job.environment.name}\n\n{model.summary()}\n",
+    }
+    for name, text in texts.items():
+        write_atomically(folder / name, text)
+    player = np.asarray(state_occupancy(job.world, model.policy_))
+    figures = save_figure(figure_fit(job.environment, model, player), folder / "fit")
+    return [folder / "model.npz", *(folder / name for name in texts), *figures]
+
+
+def policy_csv(model: RobustIRL) -> str:
+    """One row a state: the most likely action, and the probability of each; numbers in full precision."""
+    policy = np.asarray(model.policy_, dtype=np.float64)
+    best = policy.argmax(-1)
+    rows = [[s, int(best[s]), *map(repr, policy[s].tolist())] for s in range(len(policy))]
+    return _csv(["state", "action", *(f"probability_{a}" for a in range(policy.shape[1]))], rows)
+
+
+def reward_csv(model: RobustIRL) -> str:
+    """One row a state: the learnt reward, the expert's occupancy and the mixture's."""
+    columns = [np.asarray(x, dtype=np.float64) for x in (model.reward_, model.expert_occupancy_, model.occupancy_)]
+    rows = [[s, *map(repr, numbers)] for s, numbers in enumerate(np.stack(columns, -1).tolist())]
+    return _csv(["state", "reward", "expert_occupancy", "occupancy"], rows)
+
+
+def _csv(header: list[str], rows: list[list]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return buffer.getvalue()

@@ -1,0 +1,42 @@
+"""An expert's state occupancy from a text file."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from robustirl._runtime import shown
+from robustirl.errors import InvalidInputError
+
+
+def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
+    r"""The numbers of a text file, in order; what follows a `#` is a comment.
+
+    Whether they are an occupancy of some world is for `robustirl.mdp.as_occupancy` to say.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "rho.txt").write_text("0.75  # The start.\n0.25\n")
+        ...     read_occupancy(f"{folder}/rho.txt").tolist()
+        [0.75, 0.25]
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
+    numbers = []
+    for number, line in enumerate(lines, start=1):
+        for word in line.partition("#")[0].split():
+            try:
+                numbers.append(float(word))
+            except ValueError:
+                raise InvalidInputError(
+                    f"line {number} of {path} holds {shown(word)}, which is no number; give one number a state."
+                ) from None
+    if not numbers:
+        raise InvalidInputError(f"{path} holds no numbers; give one number a state.")
+    return np.array(numbers)

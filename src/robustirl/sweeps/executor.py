@@ -1,0 +1,188 @@
+"""Run specs in batches: every batch of like-shaped runs is one compiled call, and batches share the cores.
+
+On a CPU, small worlds leave XLA's threads little to share, so every core gets a process of its own, tied to it.
+"""
+
+import concurrent.futures
+import concurrent.futures.process
+import contextlib
+import dataclasses
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, runtime_checkable
+
+import jax
+
+from robustirl._runtime import enable_x64
+from robustirl.errors import RobustIRLError
+from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
+from robustirl.sweeps.kinds import Kind, kind_of
+from robustirl.sweeps.specs import RunResult, Spec
+
+
+def batches(specs: Sequence[Spec], size: int | None = None) -> list[Batch]:
+    """The specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
+
+    Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
+    very batches, and so the very numbers, of an undisturbed one.
+    """
+    groups: dict[Hashable, list[Spec]] = {}
+    for spec in specs:
+        kind = kind_of(spec)
+        groups.setdefault((kind.name, kind.batch_key(spec)), []).append(spec)
+    cut = []
+    for group in groups.values():
+        step = _size(kind_of(group[0]), len(group)) if size is None else size
+        cut += [tuple(group[start : start + step]) for start in range(0, len(group), step)]
+    return cut
+
+
+def _size(kind: Kind, count: int) -> int:
+    """How many runs a batch: few on a CPU; on an accelerator as many as may be, in batches of one size."""
+    if jax.default_backend() == "cpu":
+        return kind.cpu_batch
+    return -(-count // -(-count // kind.gpu_batch))
+
+
+Pool = Callable[[Sequence[Batch], Timing, object], Iterator[list[RunResult]]]
+"""Does batches, given where to add up the time and the equipment, and yields the findings of each as it is finished."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where batches are done, if not in processes of this machine."""
+
+    def connect(self) -> AbstractContextManager[Pool]:
+        """Get hold of the machines, or raise before anything is written; they are let go when the context ends."""
+        ...
+
+
+def run(
+    specs: Sequence[Spec],
+    timing: Timing | None = None,
+    *,
+    done: Callable[[Any], bool] = lambda _: False,
+    workers: int | None = None,
+    size: int | None = None,
+    equipment: object = None,
+    pool: Pool | None = None,
+) -> Iterator[list[RunResult]]:
+    """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
+
+    Args:
+        specs: What to run.
+        timing: Where to add up the time taken.
+        done: Whether a run's outcome is known already; a batch is skipped if all of its runs are.
+        workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
+        size: Runs a batch, where the usual number does not suit the device.
+        equipment: What the laboratories are given to work with; see `Kind.load_dependencies`.
+        pool: Who does the batches, where that is not this machine; see `Engine`.
+    """
+    timing = Timing() if timing is None else timing
+    todo = [batch for batch in batches(specs, size) if not all(done(spec) for spec in batch)]
+    if pool is not None:
+        yield from pool(todo, timing, equipment)
+        return
+    if workers is None:
+        cores = len(_cores()) if jax.default_backend() == "cpu" else 1
+        workers = cores if todo and len(todo) >= kind_of(todo[0][0]).min_batches_for_pool else 1
+    if workers == 1:
+        bench = BatchExecutor(equipment)
+        for batch in todo:
+            findings, overhead, seconds = bench.work(batch)
+            timing.compilation += overhead
+            timing.computation += seconds
+            yield findings
+        return
+    begin, before_this = time.time(), dataclasses.replace(timing)
+    overheads = 0.0
+    context = multiprocessing.get_context("spawn")
+    counter = context.Value("i", 0)
+    processes = concurrent.futures.ProcessPoolExecutor(
+        workers,
+        context,
+        initializer=_start,
+        initargs=(counter, bool(jax.config.read("jax_enable_x64")), begin, equipment),
+    )
+    before = set(multiprocessing.active_children())
+    try:
+        with _deaf():  # Workers start here, and inherit that: Ctrl-C is the parent's to handle.
+            futures = [processes.submit(_work, batch) for batch in todo]
+        for finished in concurrent.futures.as_completed(futures):
+            findings, overhead, _ = finished.result()
+            overheads += overhead
+            timing.compilation = before_this.compilation + overheads / workers
+            timing.computation = before_this.computation + time.time() - begin - overheads / workers
+            yield findings
+    except concurrent.futures.process.BrokenProcessPool:
+        raise RobustIRLError(
+            "a worker process was killed, perhaps for want of memory; what is finished is kept, and the"
+            " same command goes on"
+            " from there."
+        ) from None
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    finally:
+        processes.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, and have processes that start in it ignore it for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Signals are the main thread's alone.
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+_bench: BatchExecutor | None = None
+
+
+def _start(counter, double: bool, begin: float, equipment: object) -> None:
+    """Make a fresh process a worker, tied to a core of its own."""
+    global _bench
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    with counter.get_lock():
+        place = counter.value
+        counter.value += 1
+    cores = _cores()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {cores[place % len(cores)]})
+    if double:
+        enable_x64()
+    _bench = BatchExecutor(equipment, begin)
+
+
+def _die_with_parent() -> None:
+    """End this worker when its parent is gone, killed or not: nobody would read its answers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(batch: Batch) -> tuple[list[RunResult], float, float]:
+    assert _bench is not None
+    return _bench.work(batch)
+
+
+def _cores() -> list[int]:
+    """The cores this process may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def flat(results: Iterator[list[RunResult]]) -> list[RunResult]:
+    """All findings of a sweep."""
+    return list(itertools.chain.from_iterable(results))

@@ -1,0 +1,227 @@
+"""Ray as the engine past one machine: every batch a task, on a CPU or an accelerator of whichever node is free.
+
+The batches are those of the other engines and are done on the same workbench, so the numbers are the same. Ray gives a
+task that was lost with its node to another one; what comes back is handed on in the order of arrival to the one
+process that writes. No other file knows Ray, and it is loaded only when it is asked for.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import os
+import socket
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+
+from robustirl._runtime import in_brief, single_threaded_xla
+from robustirl.errors import InvalidInputError, RobustIRLError
+from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
+from robustirl.sweeps.configuration import configuration, difference
+from robustirl.sweeps.specs import RunResult
+
+_GOES_ON = "what is finished is kept, and the same command goes on from there"
+
+
+@dataclasses.dataclass(frozen=True)
+class RayEngine:
+    """A Ray cluster, as an engine of `robustirl.paper.finite.reproduce.compute`.
+
+    The kind of device is that of the calling process, since it decides the digits: where JAX sees an accelerator, a
+    task takes one, otherwise a CPU. Every node needs the same versions of robustirl and of what it computes with; a
+    worker that differs is refused rather than mixed in.
+
+    Attributes:
+        address: Where the cluster is, `host:port` or `auto`; nothing starts Ray on this machine alone.
+        retries: How often a batch is done again whose worker or node was lost.
+        timeout: Seconds to wait for the address to answer.
+        patience: Seconds to go on without any node that could do a batch.
+
+    Example:
+        >>> with RayEngine("localhost:1").connect():
+        ...     pass
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: there is no Ray cluster at localhost:1 (Connection refused); start one with
+        `ray start --head`, check --address, or leave it out to use this machine alone.
+    """
+
+    address: str | None = None
+    retries: int = 5
+    timeout: float = 10.0
+    patience: float = 60.0
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[Callable[[Sequence[Batch], Timing, object], Iterator[list[RunResult]]]]:
+        """Join the cluster, or raise before anything is written; a connection that the caller has already is used."""
+        if self.address is not None:
+            _require_answer(self.address, self.timeout)
+        ray = _ray()
+        ours = not ray.is_initialized()
+        if ours:
+            self._join(ray)
+        try:
+            _require_hands(ray)
+            yield functools.partial(self._work, leaving=ours)
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _join(self, ray: Any) -> None:
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}  # The bar is ours to draw.
+        if self.address is None:
+            count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+            options |= {"address": "local", "num_cpus": count, "include_dashboard": False}
+        else:
+            options["address"] = self.address
+        try:
+            with warnings.catch_warnings():
+                # Ray forks to start its own programs, which JAX warns of; there is nothing of JAX in them.
+                warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
+                ray.init(**options)
+        except Exception as error:  # Connections, versions, resources: Ray raises whatever was at hand.
+            if self.address is None:
+                raise RobustIRLError(f"Ray could not be started on this machine ({in_brief(error)}).") from None
+            raise _no_cluster(self.address, in_brief(error)) from None
+
+    def _work(
+        self, todo: Sequence[Batch], timing: Timing, equipment: object, *, leaving: bool
+    ) -> Iterator[list[RunResult]]:
+        """The findings of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
+        if not todo:
+            return
+        ray = _ray()
+        order = _Order(time.time_ns(), configuration(), bool(jax.config.read("jax_enable_x64")))
+        task = ray.remote(_work_on_ray).options(max_retries=self.retries, **_demand())
+        shared = None if equipment is None else ray.put(equipment)  # Sent to each node once.
+        waiting = [task.remote(batch, order, shared) for batch in todo]
+        begin, before, overheads = time.time(), dataclasses.replace(timing), {}
+        seen = time.monotonic()
+        try:
+            while waiting:
+                ready, waiting = ray.wait(waiting, num_returns=1, timeout=self.patience / 10)
+                if _hands(ray):
+                    seen = time.monotonic()
+                elif time.monotonic() - seen > self.patience:
+                    raise RobustIRLError(f"no node of the Ray cluster has a {_resource()} left; {_GOES_ON}.")
+                for reference in ready:
+                    findings, overhead, worker = _outcome(ray, reference)
+                    overheads[worker] = overheads.get(worker, 0.0) + overhead
+                    starting = sum(overheads.values()) / len(overheads)
+                    timing.compilation = before.compilation + starting
+                    timing.computation = before.computation + max(0.0, time.time() - begin - starting)
+                    yield findings
+        finally:
+            # After an interrupt or an error nobody will read the rest. Ray ends it when we leave; where somebody else's
+            # connection stays, it must be told (not by force: a task that ends just then would take the driver along).
+            for reference in () if leaving else waiting:
+                with contextlib.suppress(Exception):
+                    ray.cancel(reference)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Order:
+    """What a worker must know: which sweep it works for, what must be as here, and the precision."""
+
+    number: int
+    configuration: dict[str, str]
+    double: bool
+
+
+_bench: tuple[int, BatchExecutor] | None = None
+
+
+def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[RunResult], float, str]:
+    """A task: the findings of a batch, the seconds spent on getting ready, and who did it.
+
+    A worker process keeps its workbench from task to task of a sweep, and with it what is compiled.
+    """
+    global _bench
+    if _bench is None or _bench[0] != order.number:
+        if order.configuration["device"] == "cpu":
+            single_threaded_xla()
+            jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", order.double)
+        if (own := configuration()) != order.configuration:
+            raise InvalidInputError(
+                f"the worker on {socket.gethostname()} would compute under another configuration"
+                f" ({difference(own, order.configuration)}); install the same versions on every node."
+            )
+        _bench = order.number, BatchExecutor(equipment)
+    findings, overhead, _ = _bench[1].work(batch)
+    return findings, overhead, _ray().get_runtime_context().get_worker_id()
+
+
+def _outcome(ray: Any, reference: Any) -> tuple[list[RunResult], float, str]:
+    """What a task returned; its own errors are raised as they are, and those of the cluster as a sentence."""
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, RobustIRLError):
+            raise error.cause from None
+        if "failed to import on the worker" in str(error.cause):
+            raise InvalidInputError(
+                "a worker of the Ray cluster cannot import robustirl; install it on every node, in the version that"
+                " is here."
+            ) from None
+        raise
+    except ray.exceptions.RayError as error:
+        raise RobustIRLError(f"a batch was lost on the Ray cluster ({in_brief(error)}); {_GOES_ON}.") from None
+
+
+def _resource() -> str:
+    return {"cpu": "CPU", "tpu": "TPU"}.get(jax.default_backend(), "GPU")
+
+
+def _demand() -> dict[str, Any]:
+    """What a task takes."""
+    return {"CPU": {"num_cpus": 1}, "GPU": {"num_gpus": 1}}.get(_resource(), {"resources": {_resource(): 1}})
+
+
+def _hands(ray: Any) -> bool:
+    """Whether some node could do a batch."""
+    return ray.cluster_resources().get(_resource(), 0) >= 1
+
+
+def _require_hands(ray: Any) -> None:
+    if not _hands(ray):
+        raise InvalidInputError(
+            f"no node of the Ray cluster has a {_resource()}, which a batch takes since JAX computes on one here; add"
+            " a node with one, or set JAX_PLATFORMS=cpu."
+        )
+
+
+def _require_answer(address: str, timeout: float) -> None:
+    """See whether anybody listens there: Ray itself would try for minutes."""
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdigit() or int(port) > 65535:
+        raise InvalidInputError(f"--address is {address!r}, but host:port of a Ray cluster, or auto, is needed.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout).close()
+    except OSError as error:
+        raise _no_cluster(address, error.strerror or str(error)) from None
+
+
+def _no_cluster(address: str, reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"there is no Ray cluster at {address} ({reason}); start one with `ray start --head`, check --address,"
+        " or leave it out to use this machine alone."
+    )
+
+
+def _ray() -> Any:
+    # No messages home, and no change to which accelerators a process sees: both are set before Ray is loaded.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+        import ray.exceptions  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise InvalidInputError(
+            "the Ray engine needs ray, which is not installed; run `pip install 'robustirl[ray]'`."
+        ) from None
+    return ray

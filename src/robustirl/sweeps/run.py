@@ -1,0 +1,102 @@
+"""A request into a store: run what is missing, keep what is finished, write the tables."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from robustirl._runtime import write_atomically
+from robustirl.sweeps.batches import Timing
+from robustirl.sweeps.executor import Engine, run
+from robustirl.sweeps.kinds import by_kind
+from robustirl.sweeps.specs import Spec
+from robustirl.sweeps.store.store import Store
+from robustirl.sweeps.store.tables import results_csv, results_parquet
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a reproduction made.
+
+    Attributes:
+        records: The finished runs, in the order of the specs.
+        complete: Whether all runs are there; an interrupt leaves the finished ones.
+        new: How many were run now.
+        timing: Where the time went.
+        files: What was written.
+        notices: What else the caller should know, a sentence each: files that were found damaged.
+    """
+
+    records: list[Any]
+    complete: bool
+    new: int
+    timing: Timing
+    files: list[Path]
+    notices: tuple[str, ...] = ()
+
+
+Progress = Callable[[str, int, int], object]
+"""Called with what is being done, how much of it is finished, and how much there is."""
+
+
+def check_specs(specs: Sequence[Spec]) -> None:
+    """Refuse an impossible request before any work is done or any file is touched."""
+    for spec in specs:
+        spec.check()
+
+
+def compute(
+    specs: Sequence[Spec],
+    out: Path,
+    progress: Progress = lambda *_: None,
+    *,
+    size: int | None = None,
+    tables: bool = True,
+    engine: Engine | None = None,
+) -> Outcome:
+    """Run the specs that the folder's store does not hold yet, and write the tables.
+
+    Kinds of runs follow each other in the order of the request, so that later ones find what they need of earlier ones.
+    An interrupt (Ctrl-C) ends it early; what is finished is kept, and the same request into the same folder goes on
+    from there.
+
+    Args:
+        specs: What to run.
+        out: The folder.
+        progress: Told how far it is.
+        size: Runs a batch, where the usual number does not suit the device.
+        tables: Whether to write tables, which takes a library that a machine for computing may lack.
+        engine: What does the runs; processes of this machine when left out. This process alone writes.
+    """
+    check_specs(specs)
+    connection = contextlib.nullcontext() if engine is None else engine.connect()
+    with connection as pool, Store.open(Path(out), specs) as store:
+        timing, complete, new = Timing(), True, 0
+        try:
+            for kind, own in by_kind(specs).items():
+                known = sum(spec in store for spec in own)
+                progress(kind.activity, known, len(own))
+                equipment = kind.load_dependencies(store.finding, own) if known < len(own) else None
+                for batch in run(own, timing, done=store.__contains__, size=size, equipment=equipment, pool=pool):
+                    store.append(batch)
+                    new += len(batch)
+                    progress(kind.activity, sum(spec in store for spec in own), len(own))
+        except KeyboardInterrupt:
+            complete = False
+        records = store.records()
+        files = write_tables(records, store.folder) if tables else []
+    return Outcome(records, complete, new, timing, files, tuple(store.damaged))
+
+
+def write_tables(records: Sequence[Any], out: Path, made_under: Mapping[str, str] | None = None) -> list[Path]:
+    """A table for every kind of run, as CSV and as Parquet; of finite runs `results.csv` and `results.parquet`."""
+    written = []
+    for kind, own in reversed(by_kind(records).items()):  # What was asked for stands before what it needed.
+        for suffix, content in (
+            ("csv", results_csv(own, made_under)),
+            ("parquet", results_parquet(own, made_under)),
+        ):
+            written.append(out / f"{kind.table}.{suffix}")
+            write_atomically(written[-1], content)
+    return written

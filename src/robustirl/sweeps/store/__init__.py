@@ -1,0 +1,1 @@
+"""The store: finished runs as files that no interruption can spoil."""

@@ -1,0 +1,198 @@
+"""The store: an append-only folder of finished runs, which any number of interruptions cannot spoil.
+
+A batch is one file, `batches/<name>.npz`, named after the runs in it and written whole or not at all (`batch_files`).
+Nothing is ever changed in place. What a later command needs to do is what it asks for minus what is here.
+
+One configuration has one store: the request (its specs) and whatever else decides the digits (versions, precision, kind
+of device) stand in `store.json` (`store_note`), the last thing to be written when a store is made, and in every batch.
+A command or a batch that differs in any of them is refused rather than mixed in.
+
+A batch file that is damaged all the same is never read as if it were sound and never thrown away: a writer moves it to
+`quarantine/` and computes its runs again, a reader leaves it and goes on without; both say so.
+"""
+
+import contextlib
+import hashlib
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from robustirl._runtime import in_brief
+from robustirl._runtime import write_atomically as write_atomically
+from robustirl.errors import DamagedStoreWarning, InvalidInputError
+from robustirl.sweeps.configuration import configuration, difference
+from robustirl.sweeps.kinds import kind_of
+from robustirl.sweeps.specs import RunResult, Spec
+from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_findings
+from robustirl.sweeps.store.note import as_text, note_of, read_note, require_same
+
+_LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\d+")
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Say in a sentence that a disk is full, a folder read-only, or whatever else keeps a file from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(
+            f"{folder} cannot be written to ({error.strerror or in_brief(error)}); what is finished is kept; make room"
+            " or choose another --out."
+        ) from None
+
+
+class Store:
+    """The finished runs of one request.
+
+    Attributes:
+        folder: Where they are.
+        specs: The request.
+        configuration: What they were computed under.
+        damaged: A sentence for every batch file that was found damaged.
+    """
+
+    def __init__(self, folder: Path, specs: Sequence[Spec], made_under: dict[str, str] | None = None):
+        self.folder = folder
+        self.specs: tuple[Spec, ...] = tuple(specs)
+        self.configuration: dict[str, str] = configuration() if made_under is None else made_under
+        self.damaged: list[str] = []
+        self._known: dict[Spec, Path] = {}
+
+    @property
+    def batches(self) -> Path:
+        """The folder of the batch files."""
+        return self.folder / "batches"
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, folder: Path, specs: Sequence[Spec]) -> "Iterator[Store]":
+        """Open the folder for this request, or make it; refuse one that belongs to another, or that is in use.
+
+        The folder is ours until the context ends: a second command is kept out. The lock dies with the process.
+        """
+        folder = Path(folder)
+        store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
+        with writing_to(folder):
+            if folder.exists() and not folder.is_dir():
+                raise InvalidInputError(f"{folder} is a file, but --out must name a folder; choose another name.")
+            if folder.exists() and not path.exists() and not all(_ours(entry) for entry in folder.iterdir()):
+                raise InvalidInputError(
+                    f"{folder} holds files but no store; choose an empty or new folder as --out, or remove that one."
+                )
+            store.batches.mkdir(parents=True, exist_ok=True)
+            with store._lock():
+                if path.exists():
+                    require_same(read_note(path), note, folder)
+                    if path.read_text(encoding="utf-8") != as_text(note):
+                        write_atomically(path, as_text(note))  # The same in words of an earlier schema.
+                    store._clean()
+                    store._scan(store._quarantine)
+                else:
+                    write_atomically(path, as_text(note))
+                yield store
+
+    @classmethod
+    def read(cls, folder: Path, *, strict: bool = False) -> "Store":
+        """Open a store to look at, whatever was asked for and wherever it was made. Nothing in it is touched.
+
+        Args:
+            folder: The store.
+            strict: Refuse a store with a damaged batch, rather than warn and go on without the batch.
+        """
+        note = read_note(Path(folder) / "store.json")
+        store = cls(Path(folder), note["specs"], note["configuration"])
+
+        def leave(_: Path, error: InvalidInputError) -> None:
+            if strict:
+                raise error
+            store.damaged.append(str(error))
+            warnings.warn(str(error), DamagedStoreWarning, stacklevel=4)
+
+        store._scan(leave)
+        return store
+
+    def _scan(self, spoilt: Callable[[Path, InvalidInputError], None]) -> None:
+        """Find out what is here; batch files that cannot be read are the caller's to deal with."""
+        for path in sorted(self.batches.glob("*.npz")):
+            try:
+                records, found = read_batch(path)
+            except InvalidInputError as error:
+                spoilt(path, error)
+                continue
+            if found != self.configuration:
+                raise InvalidInputError(
+                    f"{path} was computed under another configuration ({difference(found, self.configuration)});"
+                    " remove that file."
+                )
+            self._known |= {record.spec: path for record in records}
+
+    def _quarantine(self, path: Path, error: InvalidInputError) -> None:
+        """Set a damaged batch file aside, where its runs count as missing."""
+        if not isinstance(error, DamagedFileError):
+            raise error  # It may be sound, and only out of reach.
+        folder = self.folder / "quarantine"
+        folder.mkdir(exist_ok=True)
+        others = (f"{path.stem}-{count}{path.suffix}" for count in itertools.count(2))
+        place = next(folder / name for name in itertools.chain([path.name], others) if not (folder / name).exists())
+        path.rename(place)
+        self.damaged.append(f"{path} was damaged ({error.reason}) and is now {place}; its runs are computed again.")
+
+    def _clean(self) -> None:
+        """Remove what writes left that were killed; nobody else writes here now."""
+        for path in self.batches.iterdir():
+            if _LITTER.fullmatch(path.name):
+                path.unlink()
+
+    def __contains__(self, spec: Spec) -> bool:
+        return spec in self._known
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def append(self, findings: Sequence[RunResult]) -> None:
+        """Add a finished batch."""
+        specs = [item.record.spec for item in findings]
+        name = hashlib.sha256("".join(spec.identity for spec in specs).encode()).hexdigest()[:20]
+        path = self.batches / f"{name}.npz"
+        write_atomically(path, encode(findings))
+        self._known |= dict.fromkeys(specs, path)
+
+    def records(self) -> list[Any]:
+        """The finished runs, in the order of the request."""
+        found = {record.spec: record for path in set(self._known.values()) for record in read_batch(path)[0]}
+        return [found[spec] for spec in self.specs if spec in found]
+
+    def finding(self, spec: Spec) -> RunResult:
+        """A finished run with its arrays."""
+        if spec not in self._known:
+            raise InvalidInputError(f"{self.folder} holds no run {spec}.")
+        return next(item for item in read_findings(self._known[spec]) if item.record.spec == spec)
+
+    def findings(self, *kinds: str) -> Iterator[RunResult]:
+        """The finished runs of some kinds with their arrays, in no special order; every file is read once."""
+        for path in dict.fromkeys(self._known.values()):
+            yield from (item for item in read_findings(path) if kind_of(item.record.spec).name in kinds)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            import fcntl
+        except ImportError:  # Not on this system, where two commands in one folder do the work twice, but no harm.
+            yield
+            return
+        with (self.folder / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InvalidInputError(
+                    f"another command is working in {self.folder}; wait for it, or choose another --out."
+                ) from None
+            yield
+
+
+def _ours(entry: Path) -> bool:
+    """Whether a file may be what a command left that was killed while it made a store."""
+    return entry.name.startswith(".") or (entry.name == "batches" and entry.is_dir() and not any(entry.glob("[!.]*")))

@@ -1,0 +1,106 @@
+"""`robustirl theory`: what the theory guarantees, from two worlds, an occupancy or demonstrations."""
+
+import jax
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.demonstrations import Demonstrations, sample_demonstrations, save
+from robustirl.planning import expert_policy, state_occupancy
+from robustirl.reports.evidence import report_demonstrations
+from robustirl.theory.existence import closest_occupancy
+from tests.commands import robustirl
+
+
+def test_worlds_give_a_certificate_and_a_figure(here, capsys):
+    status, out, _ = robustirl("theory --expert-noise 0.2 --steps 50 --sweep 0.1 --out here", capsys)
+    assert status == 0
+    for phrase in ("mismatch d_dyn = 0.4", "can it be matched: yes", "1 - d/2 gives 0.8", "worst return within d_dyn"):
+        assert phrase in out
+    assert {path.name for path in (here / "here").iterdir()} == {"theory-three-state.png", "theory-three-state.svg"}
+
+
+def test_an_occupancy_is_judged(here, capsys):
+    (here / "rho.txt").write_text("0.1\n0.9\n0.0\n")
+    status, out, _ = robustirl("theory --learner-noise 0.2 --occupancy rho.txt", capsys)
+    assert status == 0
+    assert "can it be matched: no" in out
+    assert "occupancy gap of 0.36" in out
+
+
+@pytest.mark.parametrize("suffix", ["npz", "jsonl", "csv"])
+def test_demonstrations_are_judged_with_their_error(here, capsys, suffix):
+    # All episodes go where the learner's own world lets but four in five go: the gap is that of the occupancy above.
+    save(Demonstrations.from_arrays([[0, 1]] * 1000, [[0]] * 1000, terminated=True), here / f"walks.{suffix}")
+    status, out, _ = robustirl(f"theory --learner-noise 0.2 --demos walks.{suffix}", capsys)
+    assert status == 0
+    assert f"demonstrations from walks.{suffix} 1000 episodes" in out
+    assert (
+        "is within 0.131 of the expert's in l1 (95 %): radius 0.131 for their number, 0 for truncated episodes" in out
+    )
+    assert "closer than an occupancy gap of 0.36 the smallest occupancy gap" in out
+    assert "own occupancy is between 0.229 and 0.491 (95 %): it cannot be matched" in out
+    assert "which α: the demonstrations suggest 1 (" in out
+
+
+def test_few_demonstrations_leave_it_open(here, capsys):
+    save(Demonstrations.from_arrays([[0, 1]] * 20, terminated=True), here / "walks.npz")
+    status, out, _ = robustirl("theory --learner-noise 0.2 --demos walks.npz", capsys)
+    assert status == 0
+    assert "can it be matched: no" in out
+    assert "own occupancy is between 0 and 1." in out
+    assert "these demonstrations leave open whether it can be matched" in out
+
+
+def test_what_stands_in_for_unseen_tails_is_asked_for(here, capsys):
+    save(Demonstrations.from_arrays([[0, 1]] * 100), here / "walks.npz")  # They are cut off after one move.
+    line = "theory --learner-noise 0.2 --demos walks.npz"
+    _, renormalised, _ = robustirl(line, capsys)
+    _, held, _ = robustirl(f"{line} --tail hold", capsys)
+    for out in (renormalised, held):
+        assert "1.62 for truncated episodes" in out  # 2 · 0.9², however the tail is filled.
+    assert renormalised != held
+
+
+@pytest.mark.parametrize(("learner", "expert"), [(0.0, 0.2), (0.2, 0.0), (0.1, 0.1)])
+def test_the_interval_holds_the_experts_own_gap(learner, expert):
+    env = envs.make("gridworld-4")
+    world, other = env.mdp(learner), env.mdp(expert)
+    policy = expert_policy(other, env.reward)
+    walks = sample_demonstrations(other, policy, episodes=400, horizon=300, key=jax.random.key(1))
+    report = report_demonstrations(world, walks)
+    rho = np.asarray(state_occupancy(other, policy))
+    assert np.abs(report.estimate.occupancy - rho).sum() <= report.estimate.error
+    low, high = report.gap_interval
+    assert low <= closest_occupancy(world, rho).gap <= high
+    assert high - low <= 2 * report.estimate.error
+    assert not (report.verdict == "no" and learner == expert)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("--demos nowhere.npz", "nowhere.npz"),
+        ("--demos far.npz", "3"),
+        ("--demos far.npz --occupancy rho.txt", "--occupancy and --demos both stand for the expert; give one of them."),
+        ("--demos far.npz --alpha 0.9", "--alpha 0.9 is for fits and bounds, which need the expert's world"),
+        ("--occupancy rho.txt --out here", "--out here is for fits and bounds, which need the expert's world"),
+        ("--occupancy rho.txt --expert-noise 0.3", "--expert-noise 0.3 is for fits and bounds"),
+        ("--demos far.npz --steps 9", "--steps 9 is for fits and bounds"),
+        ("--demos far.npz --expert soft", "--expert soft is for fits and bounds"),
+        ("--demos far.npz --sweep 0.1 0.2", "--sweep 0.1 0.2 is for fits and bounds"),
+        ("--occupancy rho.txt --tail hold", "--tail hold is for demonstrations; give some with --demos"),
+        ("--sweep 0.1", "--sweep is for the figure; name a folder for it with --out."),
+        ("--occupancy far.npz", "far.npz is not a text file"),
+    ],
+)
+def test_bad_requests_get_one_sentence_and_leave_nothing(here, capsys, line, sentence):
+    save(Demonstrations.from_arrays([[0, 3]], terminated=True), here / "far.npz")  # There is no state 3.
+    (here / "rho.txt").write_text("0.1\n0.9\n0.0\n")
+    status, out, err = robustirl(f"theory {line}", capsys)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("robustirl: ")
+    assert err.endswith(".")
+    assert sentence in err
+    assert sorted(path.name for path in here.iterdir()) == ["far.npz", "rho.txt"]

@@ -1,0 +1,389 @@
+"""The learning loop: what it must reach, what it shares, what it reports."""
+
+import functools
+import inspect
+import subprocess
+import sys
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from robustirl import envs
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.irl import ADAM, LBFGS, Status, fit, fit_many
+from robustirl.irl.mce.fit import _once, _require_success, _reward_models, _stack
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.planning import Temperatures, expert_policy, newton, state_occupancy
+from robustirl.rewards import LinearReward, TabularReward
+from tests.irl.reference import reference_fit
+from tests.irl.test_saving import made as made_up_fit
+
+
+@functools.cache
+def problem(name="gridworld-4", learner=0.0, expert=0.1, model="uniform-state"):
+    env = envs.make(name)
+    world = env.mdp(expert, model)
+    return env.mdp(learner, model), state_occupancy(world, expert_policy(world, env.reward))
+
+
+def random_world(seed, states=6, actions=3, discount=0.9):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((states, actions)) < 0.7
+    mask[np.arange(states), rng.integers(actions, size=states)] = True
+    kernel = rng.dirichlet(np.full(states, 0.5), size=(states, actions))
+    return MDP(kernel, discount=discount, initial=rng.dirichlet(np.ones(states)), mask=mask)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9])
+def test_the_fit_is_consistent_with_its_reward(alpha):
+    world, rho = problem()
+    result = fit(world, rho, alpha=alpha, steps=50)
+    solution = newton(MarkovGame(world, alpha), result.reward)
+    assert jnp.allclose(result.player, solution.player, atol=1e-9)
+    assert jnp.allclose(result.opponent, solution.opponent, atol=1e-9)
+    assert jnp.allclose(result.value, solution.value, atol=1e-7)
+    assert jnp.allclose(result.occupancy, state_occupancy(world, result.mixture), atol=1e-10)
+    assert float(jnp.abs(result.occupancy - rho).sum()) == pytest.approx(float(result.verdict.occupancy_gap))
+    assert float(result.history.occupancy_gap[-1]) == pytest.approx(float(result.verdict.occupancy_gap))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_standard_irl_matches_a_feasible_expert_exactly(seed):
+    world = random_world(seed)
+    reward = np.random.default_rng(100 + seed).normal(size=6)
+    rho = state_occupancy(world, expert_policy(world, reward))
+    result = fit(world, rho, optimizer=LBFGS, steps=500, tolerance=1e-9)
+    assert result.verdict.status == Status.CONVERGED
+    # The maximum-entropy policy of a given state occupancy is unique, and the expert's is one.
+    assert jnp.allclose(result.player, expert_policy(world, reward), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_robust_irl_matches_an_expert_who_plays_against_an_opponent(seed):
+    world = random_world(seed)
+    reward = np.random.default_rng(200 + seed).normal(size=6)
+    target = newton(MarkovGame(world, 0.85), reward)
+    rho = state_occupancy(world, target.mixture)
+    slow = optax.adam(optax.exponential_decay(0.3, 300, 0.4), b2=0.99)
+    result = fit(world, rho, alpha=0.85, optimizer=slow, steps=3000)
+    assert float(result.verdict.occupancy_gap) < 1e-3 * float(result.history.occupancy_gap[0])
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.8])
+def test_the_gradient_is_the_derivative_of_the_dual(alpha):
+    world = random_world(7)
+    rho = np.full(6, 1 / 6)
+    theta = np.random.default_rng(8).normal(size=6)
+    game = MarkovGame(world, alpha)
+
+    def dual(reward):
+        value = newton(game, reward, tolerance=1e-12).value
+        return float((1 - world.discount) * world.initial @ value - rho @ reward)
+
+    step = 1e-5
+    numeric = [(dual(theta + step * e) - dual(theta - step * e)) / (2 * step) for e in np.eye(6)]
+    exact = state_occupancy(world, newton(game, theta).mixture) - rho
+    assert np.allclose(numeric, exact, atol=1e-8)
+
+
+def test_the_dual_falls_under_lbfgs():
+    world, rho = problem(expert=0.0)
+    history = fit(world, rho, optimizer=LBFGS, steps=30).history.dual
+    assert np.all(np.diff(history) <= 1e-12)
+    assert history[-1] < history[0]
+
+
+def test_one_hot_features_are_the_tabular_reward():
+    world, rho = problem()
+    tabular = fit(world, rho, alpha=0.9, steps=40)
+    linear = fit(world, rho, alpha=0.9, steps=40, reward=LinearReward(np.eye(world.num_states)))
+    assert jnp.allclose(tabular.reward, linear.reward, atol=1e-8)
+
+
+def test_few_features_match_their_own_expectations():
+    world, rho = problem(expert=0.0)
+    features = np.random.default_rng(3).normal(size=(world.num_states, 3))
+    result = fit(world, rho, reward=LinearReward(features), optimizer=LBFGS, steps=200)
+    assert np.allclose(features.T @ result.occupancy, features.T @ rho, atol=1e-7)
+
+
+def test_at_alpha_one_the_opponent_has_no_part():
+    world, rho = problem()
+    plain = fit(world, rho, steps=30)
+    entropic = fit(world, rho, steps=30, temperatures=Temperatures(1.0, 0.7))
+    assert jnp.array_equal(plain.player, entropic.player)
+    assert jnp.array_equal(plain.reward, entropic.reward)
+
+
+def test_no_steps_is_the_game_under_the_initial_reward():
+    world, rho = problem()
+    result = fit(world, rho, alpha=0.9, steps=0)
+    assert int(result.verdict.steps) == 0
+    assert result.history.occupancy_gap.shape == (1,)
+    assert jnp.array_equal(result.reward, jnp.zeros(world.num_states))
+
+
+def test_steps_and_history_count_updates():
+    world, rho = problem()
+    result = fit(world, rho, steps=7)
+    assert int(result.verdict.steps) == 7
+    assert result.history.dual.shape == result.history.planner_steps.shape == (8,)
+    assert result.verdict.status == Status.BUDGET
+
+
+def test_a_tolerance_stops_early_and_is_kept():
+    world, rho = problem(expert=0.0)
+    result = fit(world, rho, steps=2000, optimizer=LBFGS, tolerance=1e-4)
+    assert float(result.verdict.occupancy_gap) <= 1e-4
+    assert int(result.verdict.steps) < 2000
+
+
+def test_one_adam_step_is_adams():
+    world, rho = problem()
+    result = fit(world, rho, steps=1)
+    gradient = state_occupancy(world, newton(MarkovGame(world), np.zeros(world.num_states)).player) - rho
+    updates, _ = ADAM.update(gradient, ADAM.init(gradient))
+    assert jnp.allclose(result.reward, jnp.asarray(updates), atol=1e-7)
+
+
+def test_any_optax_optimiser_is_accepted():
+    world, rho = problem()
+    for optimizer in (optax.sgd(10.0), optax.chain(optax.clip(0.01), optax.adamw(0.1))):
+        result = fit(world, rho, steps=30, optimizer=optimizer)
+        assert float(result.verdict.occupancy_gap) < float(result.history.occupancy_gap[0])
+
+
+def batch_problem():
+    world, rho = problem()
+    other, rho_other = problem(learner=0.05, expert=0.2)
+    return [world, other, world, other], [rho, rho_other, rho_other, rho], [1.0, 0.9, 0.8, 0.95]
+
+
+def test_a_batch_gives_the_very_numbers_of_single_fits():
+    mdps, occupancies, alphas = batch_problem()
+    together = fit_many(mdps, occupancies, alphas, steps=60, vectorize=False)
+    for mdp, rho, alpha, batched in zip(mdps, occupancies, alphas, together, strict=True):
+        alone = fit(mdp, rho, alpha=alpha, steps=60)
+        assert jax.tree.all(jax.tree.map(jnp.array_equal, alone, batched))
+    with pytest.raises(ConvergenceError, match=r"after 60 steps \(fit 0 of 4\), above the tolerance 1.000e-09"):
+        fit_many(mdps, occupancies, alphas, steps=60, vectorize=False, tolerance=1e-9)
+
+
+def test_lockstep_agrees_with_one_after_the_other():
+    mdps, occupancies, alphas = batch_problem()
+    one, other = (fit_many(mdps, occupancies, alphas, steps=40, vectorize=v) for v in (False, True))
+    for first, second in zip(one, other, strict=True):
+        assert jnp.allclose(first.player, second.player, atol=1e-8)
+        assert jnp.allclose(first.reward, second.reward, atol=1e-7)
+
+
+def test_the_same_fit_twice_is_bit_identical():
+    world, rho = problem()
+    first, second = (fit(world, rho, alpha=0.85, steps=30) for _ in range(2))
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, first, second))
+
+
+def test_results_do_not_hang_on_the_planners_tolerance():
+    world, rho = problem()
+    loose, tight = (fit(world, rho, alpha=0.85, planner_tolerance=t) for t in (1e-9, 1e-12))
+    assert jnp.allclose(loose.player, tight.player, atol=1e-6)
+
+
+def test_a_tolerance_that_is_missed_is_an_error_unless_told_otherwise():
+    world, rho = problem()
+    with pytest.raises(ConvergenceError, match=r"the occupancy gap is .* after 3 steps, above the tolerance 1.000e-09"):
+        fit(world, rho, steps=3, tolerance=1e-9)
+    assert fit(world, rho, steps=3, tolerance=1e-9, throw=False).verdict.status == Status.BUDGET
+
+
+def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
+    world, rho = problem()
+    wild = optax.sgd(1e308)
+    with pytest.raises(ConvergenceError, match=r"planning failed after \d+ steps .*no reward may match this expert"):
+        fit(world, rho, steps=50, optimizer=wild)
+    result = fit(world, rho, steps=50, optimizer=wild, throw=False)
+    assert result.verdict.status == Status.FAILED
+    assert int(result.verdict.steps) < 50
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(result))
+    assert result.history.dual.shape == (int(result.verdict.steps) + 1,)
+
+
+def test_lbfgs_against_an_expert_out_of_reach_says_so_and_keeps_a_sound_policy():
+    world, rho = problem("gridworld-1", 0.0, 0.2)
+    result = fit(world, rho, optimizer=LBFGS, steps=300, throw=False)
+    assert result.verdict.status == Status.FAILED
+    solution = newton(MarkovGame(world), result.reward)
+    assert float(result.verdict.error_bound) <= 1e-3
+    assert jnp.allclose(result.player, solution.player, atol=1e-3)
+
+
+def test_an_expert_with_a_single_start_can_be_learnt_from():
+    # Rounding leaves unvisited states of such an occupancy at -1e-18 when nobody minds.
+    start = np.zeros((6, 6))
+    start[-1, -1] = 1
+    env = envs.make("gridworld-4", initial=start)
+    world = env.mdp()
+    rho = state_occupancy(world, expert_policy(world, env.reward))
+    assert rho.min() >= 0
+    assert fit(world, np.where(rho == 0, -1e-18, rho), steps=3).verdict.status == Status.BUDGET
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9, 0.8])
+def test_the_loop_agrees_with_a_plain_reference(alpha):
+    env = envs.make("gridworld-4", discount=0.9)  # A lower discount than the paper's, or the reference takes minutes.
+    world, expert_world = env.mdp(0.0), env.mdp(0.15)
+    rho = state_occupancy(expert_world, expert_policy(expert_world, env.reward))
+    kernel = np.stack([np.asarray(world.kernel.expect(column)) for column in jnp.eye(36)], axis=-1)
+    mask, initial, target = (np.asarray(array) for array in (world.mask, world.initial, rho))
+    player, reward = reference_fit(kernel, mask, initial, 0.9, target, alpha)
+    result = fit(world, rho, alpha=alpha)
+    assert np.allclose(result.reward, reward, atol=1e-5)
+    assert np.allclose(result.player, player, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0.0}, "alpha is 0.0, but a number with 0 < alpha <= 1"),
+        ({"alpha": 1.2}, "alpha is 1.2"),
+        ({"alpha": float("nan")}, "alpha is nan"),
+        ({"occupancy": np.ones(36)}, "the occupancy sums to 36.0 instead of 1"),
+        ({"occupancy": np.ones(35) / 35}, r"the occupancy has shape \(35,\), but \(36,\)"),
+        ({"occupancy": np.full(36, np.nan)}, "the occupancy is not finite at state 0"),
+        ({"steps": -1}, "steps is -1"),
+        ({"tolerance": 0.0}, "the tolerance is 0.0"),
+        ({"tolerance": float("nan")}, "the tolerance is nan"),
+        ({"planner_tolerance": 1e-16}, "the tolerance 1e-16 is out of reach of float64 at discount 0.99"),
+        ({"reward": TabularReward(5)}, r"rewards of shape \(5,\), but the world has 36 states"),
+        ({"temperatures": Temperatures(-1.0)}, "the player's temperature is -1.0"),
+    ],
+)
+def test_bad_requests_are_named(options, message):
+    world, rho = problem()
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        fit(world, options.pop("occupancy", rho), **options)
+    assert "\n" not in str(caught.value)
+
+
+MISTYPED = """
+import numpy as np, robustirl
+from robustirl import envs, irl, planning
+robustirl.enable_x64()
+env = envs.make("gridworld-4")
+world = env.mdp()
+rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward))
+calls = (
+    lambda: irl.fit(world, rho, steps=2.5),
+    lambda: irl.fit(world, rho, alpha="0.9"),
+    lambda: irl.fit(world, rho, optimizer="adam"),
+    lambda: irl.fit(env, rho),
+    lambda: irl.fit(world, rho, reward=np.zeros(36)),
+    lambda: irl.fit(world, rho, temperatures=0.5),
+    lambda: planning.newton(env, env.reward),
+    lambda: planning.newton(world, env.reward, max_steps=2.5),
+    lambda: planning.total_return(world, planning.expert_policy(world, env.reward), env.reward, horizon=2.5),
+    lambda: env.mdp("0.1"),
+    lambda: envs.make("gridworld-1", gamma=0.9),
+    lambda: envs.GridWorld("g", rewards=np.zeros((2, 2)), goals=(0, 0)),
+)
+for call in calls:
+    try:
+        call()
+        print("accepted")
+    except robustirl.errors.InvalidInputError as error:
+        print(error)
+irl.fit(world, rho, steps=np.int64(2), temperatures=(np.float64(1.0), 0))
+"""
+
+
+def test_values_of_the_wrong_type_are_named_where_no_type_checker_runs():
+    # In a process of its own: here the run-time type checker of the tests would speak first.
+    done = subprocess.run([sys.executable, "-c", MISTYPED], capture_output=True, text=True, check=True)
+    for line, start in zip(
+        done.stdout.splitlines(),
+        (
+            "steps is 2.5, but a whole number",
+            "alpha is '0.9', but a number",
+            "the optimizer is 'adam', but an Optax optimiser",
+            "a world is needed, but GridWorld was given",
+            "the reward is not a reward model",
+            "the temperatures are 0.5, but two numbers",
+            "a world is needed, but GridWorld was given",
+            "max_steps is 2.5, but a whole number",
+            "the horizon is 2.5, but a whole number",
+            "the noise is '0.1', but a probability",
+            "gridworld-1 cannot be made with the options gamma",
+            "the goals are (0, 0), but a tuple of (row, column) pairs",
+        ),
+        strict=True,
+    ):
+        assert line.startswith(start), line
+
+
+def test_bad_batches_are_named():
+    world, rho = problem()
+    with pytest.raises(InvalidInputError, match="2 worlds, 1 occupancies and 2 alphas"):
+        fit_many([world] * 2, [rho], [1.0, 0.9])
+    with pytest.raises(InvalidInputError, match="0 worlds"):
+        fit_many([], [], [])
+    with pytest.raises(InvalidInputError, match="the worlds of one batch differ"):
+        fit_many([world, random_world(0)], [rho, np.full(6, 1 / 6)], [1.0, 1.0])
+    with pytest.raises(InvalidInputError, match="1 reward models were given for 2 fits"):
+        fit_many([world] * 2, [rho] * 2, [1.0, 1.0], rewards=[TabularReward(36)])
+
+
+def test_what_is_given_several_times_is_stacked_in_its_places(refused):
+    one, two = (jnp.zeros(2), jnp.asarray(1.0)), (jnp.ones(2), jnp.asarray(2.0))
+    vectors, numbers = _stack([one, two, one], "world")
+    assert vectors.tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert numbers.tolist() == [1, 2, 1]
+    assert _stack([one, two], "world")[1].tolist() == [1, 2]
+    with refused("the worlds of one batch differ in shape or kind"):
+        _stack([one, two, (jnp.zeros(3), jnp.asarray(1.0))], "world")
+
+
+def test_the_same_arguments_are_checked_once():
+    made = _once(lambda first, second: [first, second], ["a", "b", "a", "a"], ["c", "c", "c", "d"])
+    assert made == [["a", "c"], ["b", "c"], ["a", "c"], ["a", "d"]]
+    assert made[0] is made[2]
+    assert made[0] is not made[3]
+
+
+def ended(**changes):
+    fit = made_up_fit()
+    parts = {"planned": True, "converged": False, "stopped": False, "steps": 12, "occupancy_gap": 0.5} | changes
+    for name, value in parts.items():
+        fit = eqx.tree_at(lambda f, name=name: getattr(f.verdict, name), fit, jnp.asarray(value))
+    return fit
+
+
+def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
+    assert _require_success(ended(), None, "") is not None
+    assert _require_success(ended(stopped=True), 1e-3, "") is not None
+    assert _require_success(ended(converged=True), 1e-3, "") is not None
+    with pytest.raises(ConvergenceError) as caught:
+        _require_success(ended(), 1e-3, " (fit 1 of 2)")
+    assert str(caught.value).startswith(
+        "the occupancy gap is 5.000e-01 after 12 steps (fit 1 of 2), above the tolerance 1.000e-03; raise steps"
+    )
+    with pytest.raises(ConvergenceError) as caught:
+        _require_success(ended(planned=False), None, " (fit 1 of 2)")
+    largest = float(np.abs(made_up_fit().reward).max())
+    assert str(caught.value).startswith(
+        f"planning failed after 12 steps of the fit (fit 1 of 2), where the reward had grown to {largest:.1e}: no"
+    )
+
+
+def test_reward_models_are_one_for_all_or_one_for_each(refused):
+    worlds = [random_world(0), random_world(1)]
+    assert [len(model.initial_parameters()) for model in _reward_models(None, worlds)] == [6, 6]
+    one = TabularReward(6)
+    assert all(model is one for model in _reward_models(one, worlds))
+    with refused("1 reward models were given for 2 fits"):
+        _reward_models([one], worlds)
+    with refused("the reward is not a reward model"):
+        inspect.unwrap(_reward_models)([one, None], worlds)

@@ -1,0 +1,48 @@
+"""The table of where a match exists: its verdicts agree with each other and with what IRL reaches."""
+
+import pytest
+
+from robustirl import envs
+from robustirl.paper.studies.existence import existence_table, to_markdown
+from robustirl.planning import expert_policy, state_occupancy
+from robustirl.theory.existence import find_matching_policy
+
+
+@pytest.fixture(scope="module")
+def rows():
+    environments = ["three-state", "gridworld-4"]
+    return existence_table(environments, ["uniform-action", "published"], [0.0, 0.1], [0.0, 0.1], steps=20)
+
+
+def test_every_cell_is_there_once_in_order(rows):
+    cells = [(row.environment, row.noise_model, row.learner_noise, row.expert_noise) for row in rows]
+    groups = [("three-state", "slip"), ("gridworld-4", "uniform-action"), ("gridworld-4", "published")]
+    assert cells == [(*group, learner, expert) for group in groups for learner in (0.0, 0.1) for expert in (0.0, 0.1)]
+
+
+def test_verdicts_agree_with_each_other_and_with_irl(rows):
+    for row in rows:
+        assert row.consistent or not row.feasible
+        assert row.consistent == (row.rank == row.augmented_rank)
+        assert row.feasible == (row.closest_gap < 1e-8)
+        assert row.irl_gap >= row.closest_gap - 1e-9
+        assert row.rank < row.equations or row.noise_model == "published"
+        if row.learner_noise == row.expert_noise:
+            assert row.feasible
+
+
+def test_learner_and_expert_are_not_exchanged(rows):
+    env = envs.make("gridworld-4")
+    learner, expert = env.mdp(0.1, "uniform-action"), env.mdp(0.0, "uniform-action")
+    match = find_matching_policy(learner, state_occupancy(expert, expert_policy(expert, env.reward)))
+    (row,) = (r for r in rows if (r.noise_model, r.learner_noise, r.expert_noise) == ("uniform-action", 0.1, 0.0))
+    assert row.violation == match.violation > 1e-4
+
+
+def test_the_table_has_one_line_a_row_and_as_many_cells_as_its_head(rows):
+    lines = to_markdown(rows).splitlines()
+    assert len(lines) == len(rows) + 2
+    assert {line.replace("\\|", "").count("|") for line in lines} == {13}
+    assert all(
+        ("**no**" in line) == (row.consistent and not row.feasible) for line, row in zip(lines[2:], rows, strict=True)
+    )

@@ -1,0 +1,66 @@
+"""Newton's method with sparse factorisations: the systems themselves, and the loop in Python."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp.chains import BandedChain, DenseChain, DisturbedChain, ListChain
+from robustirl.planning import newton, newton_sparse
+from robustirl.planning.solvers.newton_sparse import solve_sparse
+
+RNG = np.random.default_rng(0)
+BANDED = BandedChain(
+    (jnp.array([0.5, 0.2, 0.3, 0.6, 1.0]), jnp.array([0.5, 0.8, 0.7, 0.4, 0.0])), (0, 1)
+)  # Stay, or go on to the next; the last one stays.
+LISTS = ListChain(jnp.asarray(RNG.integers(5, size=(5, 2))), jnp.asarray(RNG.dirichlet(np.ones(2), size=5)))
+CHAINS = {
+    "array": DenseChain(jnp.asarray(RNG.dirichlet(np.ones(5), size=5))),
+    "diagonals": BANDED,
+    "lists": LISTS,
+    "disturbed": DisturbedChain(
+        BandedChain(tuple(0.7 * w for w in BANDED.weights), BANDED.offsets),
+        jnp.full(5, 0.3),
+        jnp.asarray(RNG.dirichlet(np.ones(5))),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize("discount", [0.0, 0.9, 0.99999])
+def test_a_system_is_solved_for_every_kind_of_chain(kind, discount):
+    chain, right = CHAINS[kind], RNG.normal(size=5)
+    matrix = np.stack([np.asarray(chain.expect(e)) for e in jnp.eye(5)], axis=1)
+    exact = np.linalg.solve(np.eye(5) - discount * matrix, right)
+    np.testing.assert_allclose(solve_sparse(chain, discount, right), exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+
+
+GRID = envs.GridWorld(
+    "grid", rewards=np.random.default_rng(1).uniform(-3, 0, (5, 4)).round(2), goals=((0, 0),), discount=0.9999
+)
+
+
+def test_a_far_sighted_grid_takes_a_few_steps_and_none_from_the_solution():
+    game = MarkovGame(GRID.mdp(0.1, "uniform-action"), 0.95)
+    found = newton_sparse(game, GRID.reward, initial_value=np.zeros(20))
+    np.testing.assert_allclose(found.value, newton(game, GRID.reward).value, rtol=1e-9)
+    assert 2 <= int(found.verdict.iterations) <= 12
+    assert int(newton_sparse(game, GRID.reward, initial_value=found.value).verdict.iterations) == 0
+    # Sweeps go on from where a budget ends, and are counted.
+    one = newton_sparse(game, GRID.reward, initial_value=np.zeros(20), max_steps=1)
+    assert int(one.verdict.iterations) > 100
+    assert np.abs(one.value - found.value).max() <= float(one.verdict.error_bound + found.verdict.error_bound)
+
+
+def test_it_does_not_run_inside_compiled_code(refused):
+    game = MarkovGame(GRID.mdp(0.1))
+    with refused("newton_sparse cannot run inside jit; use newton there."):
+        eqx.filter_jit(lambda reward: newton_sparse(game, reward).value)(jnp.asarray(GRID.reward))
+
+
+def test_where_there_is_nothing_to_choose_one_step_is_all():
+    walk = MDP(RNG.dirichlet(np.ones(5), size=(5, 1)), discount=0.9)
+    found = newton_sparse(walk, RNG.normal(size=5), initial_value=np.zeros(5))
+    assert int(found.verdict.iterations) == 1
