@@ -46,10 +46,8 @@ def main() -> None:
 
     from robustirl.errors import RobustIRLError
     from robustirl.paper.continuous.specs import continuous_grid, with_experts
-    from robustirl.paper.continuous import EXPERT
-from robustirl.sweeps.run import check_specs
-    from robustirl.paper.continuous import EXPERT
-from robustirl.sweeps.store.packing import pack_store
+    from robustirl.sweeps.run import check_specs
+    from robustirl.sweeps.store.packing import pack_store
 
     given = {name: getattr(options, name) for name in ("alphas", "learner_noises", "expert_noises")}
     given |= {name: getattr(options, name) for name in ("rounds", "expert_steps", "expert_attempts")}
@@ -74,9 +72,8 @@ from robustirl.sweeps.store.packing import pack_store
 def measure(specs: Sequence[Any], out: Path, chunk: int | None) -> dict[str, object]:
     """Run what is missing; seconds on the clock, compilation apart."""
     from robustirl.paper.continuous import EXPERT
-from robustirl.sweeps.kinds import by_kind
-    from robustirl.paper.continuous import EXPERT
-from robustirl.sweeps.run import compute
+    from robustirl.sweeps.kinds import by_kind
+    from robustirl.sweeps.run import compute
 
     begin = time.perf_counter()
 
@@ -108,8 +105,7 @@ def describe_machine() -> dict[str, object]:
     """What the numbers hang on."""
     import jax
 
-    from robustirl.paper.continuous import EXPERT
-from robustirl.sweeps.configuration import configuration
+    from robustirl.sweeps.configuration import configuration
 
     device = jax.devices()[0]
     return {
