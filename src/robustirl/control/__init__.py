@@ -1,5 +1,8 @@
 """Worlds known through samples: rollouts, policies, and the policy gradient of one or two players."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.control.config import EXPERT as EXPERT
 from robustirl.control.config import PAPER as PAPER
 from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfig
@@ -21,3 +24,6 @@ from robustirl.control.training import game_steps as game_steps
 from robustirl.control.training import initial_players as initial_players
 from robustirl.control.training import solve_game as solve_game
 from robustirl.control.training import train_expert as train_expert
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,5 +1,8 @@
 """What an expert left behind: trajectories, their files, and the occupancy they show with its error."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
 from robustirl.demonstrations.checks import absorbing_states as absorbing_states
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate
@@ -19,3 +22,6 @@ from robustirl.demonstrations.io.minari import to_minari as to_minari
 from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 from robustirl.demonstrations.trajectories import Demonstrations as Demonstrations
 from robustirl.demonstrations.trajectories import Episode as Episode
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,5 +1,8 @@
 """The paper's worlds as data, and a registry of them."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.envs.environment import Environment as Environment
 from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN as AWAY_FROM_ORIGIN
 from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS as GAUSSIAN_NOISE_MODELS
@@ -26,3 +29,6 @@ from robustirl.envs.registry import unregister as unregister
 from robustirl.envs.three_state import ThreeState as ThreeState
 from robustirl.envs.world_files import SUFFIX as SUFFIX
 from robustirl.envs.world_files import from_file as from_file
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,5 +1,8 @@
 """The paper's IRL algorithms: from a learner's world and an expert's occupancy to a reward and policies."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.irl._result import Fit as Fit
 from robustirl.irl._result import FitVerdict as FitVerdict
 from robustirl.irl._result import History as History
@@ -27,3 +30,6 @@ from robustirl.irl.relative_entropy.fit import fit_relative_entropy_many as fit_
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit as RelativeEntropyFit
 from robustirl.irl.saving import load_fit as load_fit
 from robustirl.irl.saving import save_fit as save_fit
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,5 +1,8 @@
 """What a world is: kernels, MDPs, the Markov game, policies and distances."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.mdp.banded import BandedKernel as BandedKernel
 from robustirl.mdp.banded import banded_or_lists as banded_or_lists
 from robustirl.mdp.chains import AbstractChain as AbstractChain
@@ -34,3 +37,6 @@ from robustirl.mdp.policy import uniform_policy as uniform_policy
 from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

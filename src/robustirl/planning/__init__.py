@@ -1,5 +1,8 @@
 """Known model to value, policy, occupancy: Bellman operators, solvers, evaluation, experts."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.planning.evaluation import discounted_return as discounted_return
 from robustirl.planning.evaluation import policy_value as policy_value
 from robustirl.planning.evaluation import state_action_occupancy as state_action_occupancy
@@ -33,3 +36,6 @@ from robustirl.planning.verdict import StoppingRule as StoppingRule
 from robustirl.planning.verdict import Verdict as Verdict
 from robustirl.planning.verdict import checked as checked
 from robustirl.planning.verdict import stopping_rule as stopping_rule
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

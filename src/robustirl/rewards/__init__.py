@@ -1,6 +1,12 @@
 """Reward models: how parameters become rewards."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.rewards.models import AbstractReward as AbstractReward
 from robustirl.rewards.models import LinearReward as LinearReward
 from robustirl.rewards.models import NetworkReward as NetworkReward
 from robustirl.rewards.models import TabularReward as TabularReward
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,5 +1,8 @@
 """The paper's theorems as functions: bounds, existence, certificates, the choice of α."""
 
+from typing import TYPE_CHECKING
+
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.theory.alpha import AlphaChoice as AlphaChoice
 from robustirl.theory.alpha import choose_alpha as choose_alpha
 from robustirl.theory.alpha import opponent_world as opponent_world
@@ -25,3 +28,6 @@ from robustirl.theory.existence import find_matching_policy as find_matching_pol
 from robustirl.theory.existence import rank_test as rank_test
 from robustirl.theory.gradient import log_loss as log_loss
 from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
+
+if not TYPE_CHECKING:
+    __getattr__ = deprecated_names(__name__)

@@ -1,0 +1,143 @@
+"""The names of version 0.1 that changed, and what gives the new object with a warning that says the new name.
+
+`NAMES` holds single names, `MODULES` whole modules. To rename a public name, add a line to `NAMES`, and see that the
+module which had the old name ends with
+
+    __getattr__ = deprecated_names(__name__)
+
+under `if not TYPE_CHECKING:`, so that type checkers still report unknown names. Entries go with the next version.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+NAMES: dict[str, str] = {
+    "robustirl.precision.enable_x64": "robustirl.enable_x64",
+    "robustirl.experiments.ContinuousRecord": "robustirl.paper.continuous.ContinuousRecord",
+    "robustirl.experiments.ContinuousSpec": "robustirl.paper.continuous.ContinuousSpec",
+    "robustirl.experiments.ExpertRecord": "robustirl.paper.continuous.ExpertRecord",
+    "robustirl.experiments.ExpertSpec": "robustirl.paper.continuous.ExpertSpec",
+    "robustirl.experiments.Finding": "robustirl.sweeps.RunResult",
+    "robustirl.experiments.Record": "robustirl.paper.finite.Record",
+    "robustirl.experiments.RunSpec": "robustirl.paper.finite.RunSpec",
+    "robustirl.experiments.Store": "robustirl.sweeps.Store",
+    "robustirl.experiments.continuous_grid": "robustirl.paper.continuous.continuous_grid",
+    "robustirl.experiments.grid_of_specs": "robustirl.paper.finite.grid_of_specs",
+    "robustirl.experiments.run": "robustirl.sweeps.run",
+    "robustirl.experiments.laboratory.Laboratory": "robustirl.paper.finite.ExperimentContext",
+    "robustirl.experiments.reproduce.compute": "robustirl.sweeps.compute",
+    "robustirl.experiments.reproduce.write_tables": "robustirl.sweeps.write_tables",
+    "robustirl.experiments.specs.Finding": "robustirl.sweeps.RunResult",
+    "robustirl.experiments.specs.Identified": "robustirl.sweeps.Spec",
+}
+"""By the full old name, the full new one."""
+
+MODULES: dict[str, str] = {
+    "robustirl.files": "robustirl._runtime",
+    "robustirl.memory": "robustirl._runtime",
+    "robustirl.precision": "robustirl._runtime",
+    "robustirl.threads": "robustirl._runtime",
+    "robustirl.demonstrations.alpha": "robustirl.demonstrations",
+    "robustirl.demonstrations.chain": "robustirl.demonstrations",
+    "robustirl.demonstrations.concentration": "robustirl.demonstrations",
+    "robustirl.demonstrations.files": "robustirl.demonstrations",
+    "robustirl.demonstrations.gymnasium": "robustirl.demonstrations",
+    "robustirl.demonstrations.minari": "robustirl.demonstrations",
+    "robustirl.demonstrations.occupancy": "robustirl.demonstrations",
+    "robustirl.envs.gymnasium_tables": "robustirl.envs",
+    "robustirl.irl.callbacks": "robustirl.irl",
+    "robustirl.irl.relative_entropy_callbacks": "robustirl.irl",
+    "robustirl.irl.relative_entropy_config": "robustirl.irl",
+    "robustirl.irl.relative_entropy_result": "robustirl.irl",
+    "robustirl.irl.result": "robustirl.irl",
+    "robustirl.experiments": "robustirl.sweeps",
+    "robustirl.experiments.alpha_table": "robustirl.paper.studies.alpha_rules",
+    "robustirl.experiments.auto_study": "robustirl.paper.studies.alpha_from_data",
+    "robustirl.experiments.catalogue": "robustirl.paper.finite.catalogue",
+    "robustirl.experiments.comparison": "robustirl.paper.finite.comparison",
+    "robustirl.experiments.configuration": "robustirl.sweeps.configuration",
+    "robustirl.experiments.continuous": "robustirl.paper.continuous.reproduce",
+    "robustirl.experiments.continuous_specs": "robustirl.paper.continuous.specs",
+    "robustirl.experiments.existence_table": "robustirl.paper.studies.existence",
+    "robustirl.experiments.explorer": "robustirl.explorer",
+    "robustirl.experiments.figures": "robustirl.paper.figures",
+    "robustirl.experiments.fit_report": "robustirl.reports",
+    "robustirl.experiments.laboratory": "robustirl.paper.finite.context",
+    "robustirl.experiments.layouts": "robustirl.paper.finite.layouts",
+    "robustirl.experiments.occupancy_file": "robustirl.reports",
+    "robustirl.experiments.packing": "robustirl.sweeps.store.packing",
+    "robustirl.experiments.published": "robustirl.paper.published",
+    "robustirl.experiments.push_study": "robustirl.paper.studies.final_push",
+    "robustirl.experiments.ray_engine": "robustirl.sweeps.ray",
+    "robustirl.experiments.regime_study": "robustirl.paper.studies.regimes",
+    "robustirl.experiments.reproduce": "robustirl.paper.finite.reproduce",
+    "robustirl.experiments.results": "robustirl.sweeps.store.tables",
+    "robustirl.experiments.runner": "robustirl.sweeps.executor",
+    "robustirl.experiments.specs": "robustirl.paper.finite.specs",
+    "robustirl.experiments.statistics": "robustirl.paper.continuous.statistics",
+    "robustirl.experiments.store": "robustirl.sweeps.store.store",
+    "robustirl.experiments.summary": "robustirl.paper.finite.summary",
+    "robustirl.experiments.theory_report": "robustirl.reports",
+    "robustirl.experiments.toy_text_study": "robustirl.paper.studies.toy_text",
+}
+"""By its old name, the module that has what an old module had, except for the entries of `NAMES`."""
+
+
+def deprecated_names(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that gives the new object for an old name, with a warning.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     enable = deprecated_names("robustirl.precision")("enable_x64")
+        >>> str(caught[0].message)
+        'robustirl.precision.enable_x64 is now robustirl.enable_x64; the old name goes with the next version.'
+    """
+
+    def find(name: str) -> Any:
+        old = f"{module}.{name}"
+        if old in NAMES:
+            new = NAMES[old]
+        elif module in MODULES and not name.startswith("_") and hasattr(_import(MODULES[module]), name):
+            new = f"{MODULES[module]}.{name}"
+        else:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        message = f"{old} is now {new}; the old name goes with the next version."
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        home, _, attribute = new.rpartition(".")
+        return getattr(_import(home), attribute)
+
+    return find
+
+
+def _import(module: str) -> types.ModuleType:
+    return importlib.import_module(module)
+
+
+class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Import the modules of `MODULES` as empty ones that forward to their successors."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
+        if fullname not in MODULES:
+            return None
+        # Old modules of old packages are found by their full names, so that the path of such a package stays empty.
+        has_parts = any(name.startswith(f"{fullname}.") for name in MODULES)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=has_parts)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        module.__dict__["__getattr__"] = deprecated_names(module.__name__)
+
+
+def support_moved_modules() -> None:
+    """Make modules of version 0.1 importable; those that still exist under their names come first."""
+    if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
+        sys.meta_path.append(_MovedModules())

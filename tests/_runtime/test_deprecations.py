@@ -1,0 +1,86 @@
+"""Every name of the table of old names gives the new object and a warning that says the new name."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robustirl
+from robustirl._runtime.deprecations import MODULES, NAMES
+
+ROOMS = Path(robustirl.__file__).parent
+
+
+def new_object(full_name):
+    home, _, name = full_name.rpartition(".")
+    return getattr(importlib.import_module(home), name)
+
+
+@pytest.mark.parametrize("old", NAMES)
+def test_an_old_name_gives_the_new_object_and_says_its_name(old):
+    home, _, name = old.rpartition(".")
+    module = importlib.import_module(home)
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {NAMES[old]}; "):
+        found = getattr(module, name)
+    assert found is new_object(NAMES[old])
+
+
+@pytest.mark.parametrize("old", MODULES)
+def test_an_old_module_forwards_to_its_successor(old):
+    module, successor = importlib.import_module(old), importlib.import_module(MODULES[old])
+    name = next(name for name in vars(successor) if name[0].isalpha() and f"{old}.{name}" not in {*NAMES, *MODULES})
+    with pytest.warns(DeprecationWarning, match=f"{old}.{name} is now {MODULES[old]}.{name}; "):
+        found = getattr(module, name)
+    assert found is getattr(successor, name)
+
+
+def test_what_nobody_ever_had_is_an_attribute_error():
+    for module in ("robustirl", "robustirl.irl", "robustirl.experiments", "robustirl.precision"):
+        with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing'"):
+            importlib.import_module(module).nothing  # noqa: B018
+
+
+def test_an_unknown_module_is_still_missing():
+    with pytest.raises(ModuleNotFoundError, match=r"robustirl\.experiments\.nothing"):
+        importlib.import_module("robustirl.experiments.nothing")
+
+
+def test_a_program_of_version_0_1_runs_with_one_warning_a_name():
+    program = """
+from robustirl.experiments import RunSpec, Store, grid_of_specs
+from robustirl.experiments.specs import PAPER_ALPHAS
+from robustirl.precision import enable_x64
+enable_x64()
+print(len(grid_of_specs("gridworld-4", "uniform-state")), PAPER_ALPHAS[0])
+"""
+    command = [sys.executable, "-W", "default", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["75", "1.0"]
+    assert done.stderr.count("DeprecationWarning") == 5
+    assert done.stderr.count("<string>:2: DeprecationWarning: ") == 3  # The warning names the line of the program.
+
+
+def test_no_old_module_hides_a_present_name():
+    # An import binds the module in its package, which must not have anything else of that name.
+    for old in MODULES:
+        package, _, name = old.rpartition(".")
+        if package not in MODULES:
+            found = vars(importlib.import_module(package)).get(name)
+            assert found is None or found is sys.modules[old]
+
+
+def test_rooms_that_the_table_names_look_there():
+    homes = {old.rpartition(".")[0] for old in NAMES} - set(MODULES)
+    for home in homes:
+        assert callable(vars(importlib.import_module(home))["__getattr__"])
+
+
+def test_the_package_itself_uses_no_old_name():
+    old = {*NAMES, *MODULES}
+    for path in ROOMS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert not old & {node.module, *(f"{node.module}.{name.name}" for name in node.names)}, path
