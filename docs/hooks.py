@@ -11,13 +11,13 @@ EVERY_NAME = re.compile(r"<!-- every name of ([\w.]+) -->")
 
 
 def on_config(config):
-    """Give every page a place in the menu: those that `mkdocs.yml` does not name stand under the library."""
+    """Give every page a place in the menu: those that `mkdocs.yml` does not name stand under Development."""
     named = set(re.findall(r"'([^']+\.md)'", str(config.nav)))
     for page in sorted(Path(config.docs_dir).glob("*.md")):
         if page.name not in named:
             title = page.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-            library = next(part["The library"] for part in config.nav if "The library" in part)
-            library.append({title: page.name})
+            development = next(part["Development"] for part in config.nav if "Development" in part)
+            development.append({title: page.name})
     return config
 
 
