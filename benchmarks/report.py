@@ -29,6 +29,8 @@ time is the smallest of several warm calls, float64, to 1e-10; compilation is ap
 on one machine.
 """
 
+SHOWN = {"scale-time": "seconds over states", "scale-memory": "bytes over states"}
+
 
 def main() -> None:
     """Read, draw, write."""
@@ -40,8 +42,11 @@ def main() -> None:
     if not (results.cpu or results.gpu):
         sys.exit(f"{options.results} holds no result of scale.py; run that first, with --out in that folder.")
     figures = plots.draw(results, options.page.parent / "images")
+    data = options.page.parent / "data" / f"{options.page.stem}.md"
+    data.parent.mkdir(exist_ok=True)
     write_atomically(options.page, page(results, figures))
-    written = [options.page, *figures]
+    write_atomically(data, tables(results, figures))
+    written = [options.page, data, *figures]
     readme = options.page.resolve().parents[1] / "README.md"  # Its table of speed is made of the same files.
     if readme.exists() and BEGIN in readme.read_text(encoding="utf-8"):
         write_atomically(readme, renew(readme.read_text(encoding="utf-8"), results))
@@ -50,20 +55,34 @@ def main() -> None:
 
 
 def page(results: Results, figures: list[Path]) -> str:
-    """The page."""
+    """Return the page: machines, aims, and the figures; the tables behind them are a file of their own."""
     names = {path.stem: f"images/{path.name}" for path in figures}
     parts = [
         "# Benchmarks",
         "Written by `benchmarks/report.py` from the files in `benchmarks/results`; change those, not this page.",
         machines(results),
         aims(results),
+        "## Size",
+        *(f"![{title}]({names[name]})" for name, title in SHOWN.items() if name in names),
+        "All tables (time and memory over size, which solver wins where, what solving is made of, learning, the"
+        " continuous experiment) are in `docs/data/benchmarks.md`.",
+        REPEAT.strip(),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def tables(results: Results, figures: list[Path]) -> str:
+    """Return the tables behind the page."""
+    names = {path.stem: f"../images/{path.name}" for path in figures}
+    parts = [
+        "# Benchmarks: all tables",
+        "Written by `benchmarks/report.py` from the files in `benchmarks/results`; change those, not this file.",
         growth(results, names),
         solvers(results),
         memory(results, names),
         profile(results),
         learning(results, names),
         continuous(results),
-        REPEAT.strip(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

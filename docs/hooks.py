@@ -21,6 +21,21 @@ def on_config(config):
     return config
 
 
+SHIM = re.compile(r'<script src="https://[^"]*iframe-worker/shim"></script>')
+"""What the theme would fetch from a network so that its search works on a site opened from disk."""
+
+
+def on_post_page(output, page, **_):
+    """Put our own stand-in for workers, `worker.js`, in the place of the theme's."""
+    root = "../" * page.file.src_uri.count("/")
+    return SHIM.sub(f'<script src="{root}worker.js"></script>', output)
+
+
+def on_post_template(output, template_name, **_):
+    """Do the same for the page of an address that does not exist."""
+    return SHIM.sub('<script src="/worker.js"></script>', output) if template_name == "404.html" else output
+
+
 def on_page_markdown(markdown, page, **_):
     """Name the files of the repository that links lead to, and bring in the API."""
     depth = page.file.src_uri.count("/")
@@ -29,9 +44,11 @@ def on_page_markdown(markdown, page, **_):
 
 
 def names(room: str) -> list[str]:
-    """What a room re-exports, by where it is defined: a function may bear the name of its file."""
+    """Return what a room shows, its `__all__`, by where each name is defined: a function may bear its file's name."""
     source = Path(__file__).parents[1].joinpath("src", *room.split("."), "__init__.py").read_text(encoding="utf-8")
-    return [".".join(found) for found in re.findall(r"^from (\S+) import (\w+) as \w+$", source, flags=re.M)]
+    public = re.findall(r'^    "(\w+)",$', source.partition("__all__ = [")[2], flags=re.M)
+    places = {name: place for place, name in re.findall(r"^from (\S+) import (\w+) as \w+$", source, flags=re.M)}
+    return [f"{places[name]}.{name}" for name in public]
 
 
 def _inside(link: str, depth: int) -> bool:

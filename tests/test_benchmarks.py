@@ -104,7 +104,7 @@ def test_the_page_is_written_from_the_files(load, tmp_path):
     write(tmp_path, "gpu.json", scale_file(GPU, "2026-01-02T00:00:00", [stream, solve_row(1_000_000, 0.05)]))
     results = reading.read(tmp_path)
     figures = plots.draw(results, tmp_path / "images")
-    page = report.page(results, figures)
+    page = report.page(results, figures) + report.tables(results, figures)
     assert all(figure.stat().st_size > 1000 for figure in figures)
     assert "robust soft solve, 10⁶ states, γ = 0.99, GPU | ≤ 100 ms | 50 ms | met" in page
     assert "robust soft solve, 10⁶ states, γ = 0.99, CPU | ≤ 5 s | 12.5 s | **missed**" in page
@@ -156,6 +156,7 @@ def test_the_page_in_the_repository_is_that_of_its_files(load):
         pytest.skip("no results are kept yet")
     images = sorted((page.parent / "images").glob("scale-*.png"))
     assert report.page(results, images) == page.read_text(encoding="utf-8")
+    assert report.tables(results, images) == (page.parent / "data" / page.name).read_text(encoding="utf-8")
 
 
 def test_the_table_of_the_readme_is_written_between_its_marks(load, tmp_path):

@@ -27,3 +27,22 @@ from robustirl.control.training import train_expert as train_expert
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "EXPERT",
+    "PAPER",
+    "Episodes",
+    "Evaluation",
+    "GaussianPolicy",
+    "Players",
+    "PolicyGradientConfig",
+    "RewardedWorld",
+    "Training",
+    "World",
+    "collect",
+    "evaluate",
+    "linear_policy",
+    "network_policy",
+    "solve_game",
+    "train_expert",
+]

@@ -25,3 +25,20 @@ from robustirl.demonstrations.trajectories import Episode as Episode
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "AlphaEstimate",
+    "Demonstrations",
+    "Episode",
+    "OccupancyEstimate",
+    "episodes_needed",
+    "estimate_alpha",
+    "estimate_occupancy",
+    "from_minari",
+    "load",
+    "rollout_gymnasium",
+    "sample_demonstrations",
+    "save",
+    "to_minari",
+    "transition_counts",
+]

@@ -32,3 +32,17 @@ from robustirl.envs.world_files import from_file as from_file
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "Environment",
+    "GaussianGrid",
+    "GridWorld",
+    "ObjectWorld",
+    "ThreeState",
+    "from_file",
+    "make",
+    "names",
+    "object_world",
+    "register",
+    "unregister",
+]

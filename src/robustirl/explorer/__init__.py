@@ -5,3 +5,7 @@ from robustirl.explorer.page import Exhibit as Exhibit
 from robustirl.explorer.page import RowMaker as RowMaker
 from robustirl.explorer.page import register_exhibit as register_exhibit
 from robustirl.explorer.page import write_explorer as write_explorer
+
+__all__ = [
+    "write_explorer",
+]

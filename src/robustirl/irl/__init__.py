@@ -33,3 +33,26 @@ from robustirl.irl.saving import save_fit as save_fit
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "ADAM",
+    "DEEP_ADAM",
+    "LBFGS",
+    "Fit",
+    "FitVerdict",
+    "History",
+    "Interrupted",
+    "RelativeEntropyConfig",
+    "RelativeEntropyFit",
+    "RobustIRL",
+    "Status",
+    "Step",
+    "TensorBoardLogger",
+    "WandbLogger",
+    "fit",
+    "fit_many",
+    "fit_relative_entropy",
+    "fit_relative_entropy_many",
+    "load_fit",
+    "save_fit",
+]

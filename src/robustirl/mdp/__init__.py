@@ -40,3 +40,19 @@ from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "MDP",
+    "AbstractKernel",
+    "BandedKernel",
+    "DenseKernel",
+    "MarkovGame",
+    "MixtureKernel",
+    "SuccessorKernel",
+    "dynamics_distance",
+    "from_sparse",
+    "mixture",
+    "policy_distance",
+    "shard_states",
+    "uniform_policy",
+]

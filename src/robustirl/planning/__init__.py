@@ -39,3 +39,18 @@ from robustirl.planning.verdict import stopping_rule as stopping_rule
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "Solution",
+    "Temperatures",
+    "Verdict",
+    "backward_induction",
+    "discounted_return",
+    "expert_policy",
+    "policy_value",
+    "sampled_total_return",
+    "solve",
+    "state_action_occupancy",
+    "state_occupancy",
+    "total_return",
+]

@@ -16,3 +16,10 @@ from robustirl.plotting.style import bottom_legend as bottom_legend
 from robustirl.plotting.style import looks as looks
 from robustirl.plotting.style import save_figure as save_figure
 from robustirl.plotting.theory import figure_theory as figure_theory
+
+__all__ = [
+    "draw_reward_map",
+    "figure_fit",
+    "figure_theory",
+    "save_figure",
+]

@@ -10,3 +10,10 @@ from robustirl.rewards.models import TabularReward as TabularReward
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "AbstractReward",
+    "LinearReward",
+    "NetworkReward",
+    "TabularReward",
+]

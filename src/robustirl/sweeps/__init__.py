@@ -20,3 +20,13 @@ from robustirl.sweeps.specs import Spec as Spec
 from robustirl.sweeps.store.packing import unpack_store as unpack_store
 from robustirl.sweeps.store.store import Store as Store
 from robustirl.sweeps.store.store import writing_to as writing_to
+
+__all__ = [
+    "Kind",
+    "RunResult",
+    "Spec",
+    "Store",
+    "compute",
+    "register",
+    "run",
+]

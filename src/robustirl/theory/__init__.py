@@ -31,3 +31,27 @@ from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
+
+__all__ = [
+    "AlphaChoice",
+    "Bound",
+    "Certificate",
+    "certify",
+    "choose_alpha",
+    "closest_occupancy",
+    "find_matching_policy",
+    "infeasible_bound",
+    "kappa",
+    "log_loss",
+    "log_loss_gradient",
+    "rank_test",
+    "reward_magnitude",
+    "robust_bound",
+    "saddle_bound",
+    "saddle_bound_corrected",
+    "soft_policy_bound",
+    "standard_bound",
+    "standard_bound_soft_expert",
+    "transfer_bound",
+    "transfer_bound_trained_with_expert",
+]
