@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.demonstrations import Demonstrations, absorbing_states, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, sample_demonstrations
 from robustirl.mdp import MDP, SuccessorKernel
 from tests.strategies import tasks
 
@@ -72,11 +72,3 @@ def test_an_end_must_be_one_in_some_world(refused):
 def test_at_least_one_world_is_needed(refused):
     with refused("no world"):
         Demonstrations.from_arrays([[0]]).check_possible()
-
-
-def test_absorbing_states_go_by_available_actions():
-    kernel = np.zeros((2, 2, 2))
-    kernel[0, 0, 0] = kernel[0, 1, 1] = kernel[1, 0, 1] = 1
-    assert absorbing_states(MDP(kernel, discount=0.5)).tolist() == [False, True]
-    masked = MDP(kernel, discount=0.5, mask=[[True, False], [True, False]])
-    assert absorbing_states(masked).tolist() == [True, True]

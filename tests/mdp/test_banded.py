@@ -30,7 +30,7 @@ def test_all_of_it_is_that_of_the_array(offsets, seed):
     np.testing.assert_allclose(kernel.expect(jnp.asarray(value)), array @ value, atol=1e-14)
     np.testing.assert_allclose(kernel.push(jnp.asarray(measure)), np.einsum("sa,sat->t", measure, array), atol=1e-14)
     np.testing.assert_allclose(kernel.row_sums(), array.sum(-1), atol=1e-14)
-    np.testing.assert_allclose(kernel.staying(), np.einsum("sas->sa", array), atol=1e-15)
+    np.testing.assert_allclose(kernel.self_transitions(), np.einsum("sas->sa", array), atol=1e-15)
     np.testing.assert_allclose(kernel.to_sparse().toarray().reshape(7, 2, 7), array, atol=1e-15)
     matrix = np.einsum("sa,sat->st", measure, array)
     np.testing.assert_allclose(kernel.policy_matrix(jnp.asarray(measure)), matrix, atol=1e-14)

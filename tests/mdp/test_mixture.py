@@ -48,12 +48,12 @@ def test_it_does_what_its_array_does(pair):
     assert np.allclose(kernel.policy_matrix(jnp.asarray(policy)), dense.policy_matrix(jnp.asarray(policy)), atol=1e-14)
     assert np.allclose(kernel.row_sums(), dense.row_sums(), atol=1e-14)
     for each in (kernel, dense):
-        assert np.allclose(each.staying(), np.einsum("sas->sa", array), atol=1e-14)
-    assert np.allclose(kernel.base.staying(), np.einsum("sas->sa", kernel.base.to_array()), atol=1e-14)
+        assert np.allclose(each.self_transitions(), np.einsum("sas->sa", array), atol=1e-14)
+    assert np.allclose(kernel.base.self_transitions(), np.einsum("sas->sa", kernel.base.to_array()), atol=1e-14)
     assert np.allclose(kernel.to_sparse().toarray(), array.reshape(-1, kernel.num_states), atol=1e-14)
     radius = jnp.asarray(generator.uniform(size=array.shape[:2]))
     assert np.allclose(
-        kernel.tilted(value, radius).probabilities, dense.tilted(value, radius).probabilities, atol=1e-14
+        kernel.worst_case(value, radius).probabilities, dense.worst_case(value, radius).probabilities, atol=1e-14
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 NAMES: dict[str, str] = {
     "robustirl.precision.enable_x64": "robustirl.enable_x64",
+    "robustirl.demonstrations.absorbing_states": "robustirl.mdp.absorbing_states",
     "robustirl.experiments.ContinuousRecord": "robustirl.paper.continuous.ContinuousRecord",
     "robustirl.experiments.ContinuousSpec": "robustirl.paper.continuous.ContinuousSpec",
     "robustirl.experiments.ExpertRecord": "robustirl.paper.continuous.ExpertRecord",
@@ -114,6 +115,19 @@ def deprecated_names(module: str) -> Callable[[str], Any]:
         return getattr(_import(home), attribute)
 
     return find
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warn the caller's caller that what it called by an old name has a new one: for methods, which have no table.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     warn_renamed("kernel.staying()", "kernel.self_transitions()")
+        >>> str(caught[0].message)
+        'kernel.staying() is now kernel.self_transitions(); the old name goes with the next version.'
+    """
+    warnings.warn(f"{old} is now {new}; the old name goes with the next version.", DeprecationWarning, stacklevel=3)
 
 
 def _import(module: str) -> types.ModuleType:

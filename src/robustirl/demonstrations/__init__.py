@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from robustirl._runtime.deprecations import deprecated_names
 from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
-from robustirl.demonstrations.checks import absorbing_states as absorbing_states
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate
 from robustirl.demonstrations.estimation.alpha import estimate_alpha as estimate_alpha
 from robustirl.demonstrations.estimation.chain import TransitionCounts as TransitionCounts

@@ -3,17 +3,14 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_world
+from robustirl.mdp import MDP, absorbing_states, as_world
 
 if TYPE_CHECKING:
     import scipy.sparse
-
-# A state whose rows keep all but this much of their mass is one that is never left: rows are sums of floats.
-STAYS = 1e-9
 
 
 def require_states(demonstrations: Demonstrations, num_states: int) -> None:
@@ -86,16 +83,6 @@ def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
             f"episode {episode} is marked as terminated in state {demonstrations.last_states[episode]}, but that state"
             f" can be left in {everywhere}; mark the episode as truncated or give the world it was made in."
         )
-
-
-def absorbing_states(mdp: MDP) -> Bool[np.ndarray, " S"]:
-    """The states that are never left again, whatever is done: T(s|s,a) = 1 for every available action.
-
-    Example:
-        >>> absorbing_states(MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)).tolist()
-        [False, True]
-    """
-    return np.all((np.asarray(mdp.kernel.staying()) >= 1 - STAYS) | ~np.asarray(mdp.mask), axis=-1)
 
 
 def _chances(

@@ -11,10 +11,9 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
-from robustirl.demonstrations.checks import absorbing_states
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_count, as_policy, as_world
+from robustirl.mdp import MDP, absorbing_states, as_count, as_policy, as_world
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

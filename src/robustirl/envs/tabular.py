@@ -21,7 +21,7 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, as_floats, banded_or_lists, require_finite
+from robustirl.mdp import MDP, DenseKernel, as_floats, banded_or_lists, never_left, require_finite
 
 DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small, and direct solvers are at their fastest.
 
@@ -141,9 +141,7 @@ class TabularEnvironment(Environment):
 
     def _at_rest(self) -> np.ndarray:
         """States that noise leaves alone, `[S]`."""
-        here = np.arange(len(self.outcomes.next_states))[:, None, None]
-        leaves = (self.outcomes.probabilities > 0) & (self.outcomes.next_states != here)
-        absorbing = ~leaves.any((1, 2))
+        absorbing = never_left(*self.outcomes)
         return absorbing if self.calm is None else absorbing | self.calm
 
 

@@ -9,12 +9,11 @@ from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
     OccupancyEstimate,
-    absorbing_states,
     estimate_occupancy,
     l1_radius,
 )
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import ArrayLike
 
 

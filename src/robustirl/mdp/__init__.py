@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from robustirl._runtime.deprecations import deprecated_names
+from robustirl.mdp.absorbing import absorbing_states as absorbing_states
+from robustirl.mdp.absorbing import never_left as never_left
 from robustirl.mdp.banded import BandedKernel as BandedKernel
 from robustirl.mdp.banded import banded_or_lists as banded_or_lists
 from robustirl.mdp.chains import AbstractChain as AbstractChain
@@ -10,6 +12,7 @@ from robustirl.mdp.chains import BandedChain as BandedChain
 from robustirl.mdp.chains import DenseChain as DenseChain
 from robustirl.mdp.chains import DisturbedChain as DisturbedChain
 from robustirl.mdp.chains import ListChain as ListChain
+from robustirl.mdp.chains import RankOne as RankOne
 from robustirl.mdp.checks import as_count as as_count
 from robustirl.mdp.checks import as_floats as as_floats
 from robustirl.mdp.checks import as_positive as as_positive
@@ -28,7 +31,6 @@ from robustirl.mdp.mdp import as_occupancy as as_occupancy
 from robustirl.mdp.mdp import as_reward as as_reward
 from robustirl.mdp.mdp import as_world as as_world
 from robustirl.mdp.mixture import MixtureKernel as MixtureKernel
-from robustirl.mdp.mixture import as_lists as as_lists
 from robustirl.mdp.policy import as_policy as as_policy
 from robustirl.mdp.policy import dynamics_distance as dynamics_distance
 from robustirl.mdp.policy import mixture as mixture

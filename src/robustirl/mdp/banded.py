@@ -80,13 +80,12 @@ class BandedKernel(AbstractKernel):
         return BandedChain(weights, self.offsets)  # pyright: ignore[reportArgumentType]
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        """The chain of a policy as a matrix, which takes |S|² numbers."""
         return self.to_lists().policy_matrix(policy)
 
     def row_sums(self) -> Float[Array, "S A"]:
         return self.weights.sum(0).T
 
-    def staying(self) -> Float[Array, "S A"]:
+    def self_transitions(self) -> Float[Array, "S A"]:
         here = [w for w, d in zip(self.weights, self.offsets, strict=True) if d == 0]
         return here[0].T if here else jnp.zeros_like(self.weights[0].T)
 
@@ -104,19 +103,18 @@ class BandedKernel(AbstractKernel):
         chances = jnp.moveaxis(self.weights[:, actions, states], 0, -1)
         return states + jnp.asarray(self.offsets)[jax.random.categorical(key, jnp.log(chances))]
 
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
-        """As in `AbstractKernel`, in lists: the state of lowest value may lie at any distance."""
-        return self.to_lists().tilted(value, radius)
+    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
+        """Return lists: the state of lowest value may lie at any distance."""
+        return self.to_lists().worst_case(value, radius)
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
         return self.to_lists().to_sparse()
 
     def to_array(self) -> Float[Array, "S A S"]:
-        """The kernel as an array, which takes |S|² |A| numbers."""
         return self.to_lists().to_array()
 
     def to_lists(self) -> SuccessorKernel:
-        """The same kernel as lists of successors."""
+        """Return the same kernel as lists of successors."""
         states = jnp.arange(self.num_states)[:, None]
         # Where s + d is no state the weight is zero, and any state will do.
         places = jnp.clip(states + jnp.asarray(self.offsets), 0, self.num_states - 1)
@@ -125,11 +123,18 @@ class BandedKernel(AbstractKernel):
             jnp.broadcast_to(places[:, None, :], shape), jnp.transpose(self.weights, (2, 1, 0)), leaky=self.leaky
         )
 
+    @property
+    def diagonals(self) -> tuple[int, ...]:
+        return self.offsets
+
+    def successor_lists(self) -> SuccessorKernel:
+        return self.to_lists()
+
 
 def banded_or_lists(
     next_states: np.ndarray, probabilities: np.ndarray, *, leaky: bool = False
 ) -> BandedKernel | SuccessorKernel:
-    """The kernel of these successors `[S, A, K]`, as diagonals where few suffice, else as the lists they are.
+    """Return the kernel of these successors `[S, A, K]`, as diagonals where few suffice, else as lists.
 
     Example:
         >>> banded_or_lists(np.array([[[1]], [[1]]]), np.ones((2, 1, 1))).offsets

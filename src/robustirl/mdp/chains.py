@@ -1,27 +1,52 @@
-r"""The Markov chain a policy makes of a kernel, P_π(s'|s) = Σ_a π(a|s) T(s'|s,a), stored as its kernel is stored.
+r"""The Markov chain of a policy, P_π(s'|s) = Σ_a π(a|s) T(s'|s,a), stored as its kernel is stored.
 
-Solvers multiply with it and with its transpose hundreds of times for one policy, so it is worth adding up the actions
-once. Nothing here allocates |S|² numbers but the chain of an array.
+Solvers multiply with it and with its transpose hundreds of times for one policy, so the actions are summed once.
+Only the chain of an array allocates |S|² numbers.
 """
 
 import abc
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+class RankOne(NamedTuple):
+    """The rank-one part w(s) u(s') of a kernel or a chain: noise that leads anywhere.
+
+    Attributes:
+        weights: `[S]`, w. For a kernel, the chance of the noise; the rest of a row is then scaled by 1 - w.
+        distribution: `[S]`, u, where it leads.
+    """
+
+    weights: Float[Array, " S"]
+    distribution: Float[Array, " S"]
 
 
 class AbstractChain(eqx.Module):
-    """P_π, as two functions."""
+    """P_π, as two products, and as a sparse matrix for direct solvers."""
 
     @abc.abstractmethod
     def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
-        """The expected next value, Σ_s' P(s'|s) V(s')."""
+        """Return the expected next value, Σ_s' P(s'|s) V(s')."""
 
     @abc.abstractmethod
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
-        """Where a measure goes in one step, Σ_s μ(s) P(s'|s): the adjoint of `expect`."""
+        """Return where a measure goes in one step, Σ_s μ(s) P(s'|s): the adjoint of `expect`."""
+
+    @abc.abstractmethod
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        """Return the chain without its rank-one part as a sparse matrix `[S, S]` on the host; not inside `jit`."""
+
+    def rank_one(self) -> RankOne | None:
+        """Return the rank-one part, P = B + w uᵀ, if the chain is stored with one."""
+        return None
 
 
 class DenseChain(AbstractChain):
@@ -34,6 +59,11 @@ class DenseChain(AbstractChain):
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         return measure @ self.matrix
+
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        return scipy.sparse.csr_array(np.asarray(self.matrix))
 
 
 class ListChain(AbstractChain):
@@ -49,12 +79,20 @@ class ListChain(AbstractChain):
         arriving = (measure[:, None] * self.weights).ravel()
         return jax.ops.segment_sum(arriving, self.places.ravel(), num_segments=measure.shape[0])
 
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        size, width = self.places.shape
+        start = np.arange(0, size * width + 1, width)
+        content = (np.array(self.weights).ravel(), np.array(self.places).ravel(), start)
+        return scipy.sparse.csr_array(content, shape=(size, size))
+
 
 class BandedChain(AbstractChain):
     """A chain that moves by few fixed distances: P(s+d_j|s) = w(j,s), zero where s+d_j is no state.
 
     Both products are sums of shifted vectors. They read memory in order, and need neither gather nor scatter. The
-    diagonals are vectors of their own, not rows of an array: XLA would work out all of an array's rows for each.
+    diagonals are separate vectors, not rows of an array: XLA would compute all rows of an array for each of them.
     """
 
     weights: tuple[Float[Array, " S"], ...]
@@ -65,6 +103,14 @@ class BandedChain(AbstractChain):
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         return sum(jnp.roll(w * measure, d) for w, d in zip(self.weights, self.offsets, strict=True))  # pyright: ignore[reportReturnType]
+
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        # SciPy keeps a diagonal's entry under its column; ours stands under its row.
+        diagonals = [np.roll(np.asarray(w), d) for w, d in zip(self.weights, self.offsets, strict=True)]
+        size = len(diagonals[0])
+        return scipy.sparse.dia_array((np.stack(diagonals), self.offsets), shape=(size, size)).tocsr()
 
 
 class DisturbedChain(AbstractChain):
@@ -79,3 +125,9 @@ class DisturbedChain(AbstractChain):
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         return self.base.push(measure) + (self.weights @ measure) * self.distribution
+
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        return self.base.sparse_part()
+
+    def rank_one(self) -> RankOne:
+        return RankOne(self.weights, self.distribution)

@@ -1,12 +1,12 @@
-"""Transition kernels T(s'|s,a) behind one small interface.
+"""Transition kernels T(s'|s,a) behind one interface.
 
-An algorithm needs three things of a kernel: the expected next value of every state-action pair, where a
-measure over pairs goes in one step, and the Markov chain a policy makes of it. How the numbers are stored
-is the kernel's own business: nothing outside this package indexes an `[S, A, S]` array.
+Algorithms need three products of a kernel: the expected next value of every state-action pair, where a measure over
+pairs goes in one step, and the Markov chain of a policy. Direct solvers and estimators also ask how it is stored
+(`diagonals`, `rank_one`, `successor_lists`). No module outside this package asks for the type of a kernel.
 """
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -16,13 +16,16 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import as_float, sum_tolerance
+from robustirl._runtime.deprecations import warn_renamed
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
-from robustirl.mdp.chains import AbstractChain, DenseChain
+from robustirl.mdp.chains import AbstractChain, DenseChain, RankOne
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
+
+    from robustirl.mdp.successors import SuccessorKernel
 
 
 class AbstractKernel(eqx.Module):
@@ -46,52 +49,89 @@ class AbstractKernel(eqx.Module):
 
     @abc.abstractmethod
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
-        """The expected next value, Σ_s' T(s'|s,a) V(s')."""
+        """Return the expected next value, Σ_s' T(s'|s,a) V(s')."""
 
     def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
-        """`expect` action by action: the form in which large worlds are gone through fastest."""
+        """Return `expect` as one vector for each action, the fastest layout for large worlds."""
         expected = self.expect(value)
         return [expected[:, a] for a in range(self.num_actions)]
 
     @abc.abstractmethod
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        """Where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
+        """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
 
     @abc.abstractmethod
     def chain(self, shares: Sequence[Float[Array, " S"]]) -> AbstractChain:
-        """Σ_a μ_a(s) T(s'|s,a): the chain of a policy, whose columns π(a|·) the shares are."""
+        """Return Σ_a μ_a(s) T(s'|s,a): the chain of the policy whose columns π(a|·) are the shares."""
 
     @abc.abstractmethod
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        """The chain of a policy, P_π(s,s') = Σ_a π(a|s) T(s'|s,a)."""
+        """Return the chain of a policy as a matrix, P_π(s,s') = Σ_a π(a|s) T(s'|s,a)."""
 
     @abc.abstractmethod
     def row_sums(self) -> Float[Array, "S A"]:
-        """Σ_s' T(s'|s,a): one, or zero where there is no such action."""
+        """Return Σ_s' T(s'|s,a): one, or zero where there is no such action."""
 
     @abc.abstractmethod
-    def staying(self) -> Float[Array, "S A"]:
-        """T(s|s,a), the chance to stay."""
+    def self_transitions(self) -> Float[Array, "S A"]:
+        """Return T(s|s,a), the probability of staying in a state."""
 
     @abc.abstractmethod
     def row_distances(self, other: "AbstractKernel") -> Float[Array, "S A"]:
-        """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
+        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
 
     @abc.abstractmethod
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
-        """A successor of each (state, action), drawn from this very kernel."""
+        """Draw a successor of each (state, action)."""
 
     @abc.abstractmethod
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """The kernel as one sparse matrix `[S·A, S]` on the host, row s·|A| + a being T(·|s,a); not inside `jit`."""
+        """Return one sparse matrix `[S·A, S]` on the host whose row s·|A| + a is T(·|s,a); not inside `jit`."""
 
     @abc.abstractmethod
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
-        """The kernel whose expected next values are lowest among those with rows within ℓ1 distance `radius` of these.
+    def to_array(self) -> Float[Array, "S A S"]:
+        """Return the kernel as an array, which takes |S|² |A| numbers."""
+
+    @abc.abstractmethod
+    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
+        """Return the kernel with the lowest expected next values among those within ℓ1 distance `radius` of each row.
 
         Half the radius is the mass of a row that moves: away from its successors of highest value, to the
-        one state of lowest value. Rows of zeros stay; `tilted(-value, radius)` has the highest expected values.
+        one state of lowest value. Rows of zeros stay; `worst_case(-value, radius)` has the highest expected values.
         """
+
+    @property
+    def diagonals(self) -> tuple[int, ...] | None:
+        """The distances s' - s of all moves, the rank-one part aside, if the kernel is stored by them."""
+        return None
+
+    def rank_one(self) -> RankOne | None:
+        """Return the rank-one part, T = (1-w) B + w u wherever there is an action, if the kernel is stored with one."""
+        return None
+
+    def successor_lists(self) -> "SuccessorKernel | None":
+        """Return B, the kernel without its rank-one part, as lists of successors; None if it is stored as an array."""
+        return None
+
+    def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
+        """Return a function of `first` and `last` that gives the rows of these states as an array on the host."""
+        matrix = self.to_sparse()
+        actions, states = self.num_actions, self.num_states
+
+        def read(first: int, last: int) -> Float[np.ndarray, "n A S"]:
+            return matrix[first * actions : last * actions].toarray().reshape(last - first, actions, states)
+
+        return read
+
+    def staying(self) -> Float[Array, "S A"]:
+        """Return `self_transitions()`, under its name of version 0.1."""
+        warn_renamed("kernel.staying()", "kernel.self_transitions()")
+        return self.self_transitions()
+
+    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
+        """Return `worst_case(value, radius)`, under its name of version 0.1."""
+        warn_renamed("kernel.tilted(value, radius)", "kernel.worst_case(value, radius)")
+        return self.worst_case(value, radius)
 
 
 class DenseKernel(AbstractKernel):
@@ -145,7 +185,7 @@ class DenseKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
 
-    def staying(self) -> Float[Array, "S A"]:
+    def self_transitions(self) -> Float[Array, "S A"]:
         return jnp.diagonal(self.probabilities, axis1=0, axis2=2).T
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
@@ -167,7 +207,14 @@ class DenseKernel(AbstractKernel):
 
         return scipy.sparse.csr_array(np.asarray(self.probabilities).reshape(-1, self.num_states))
 
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "DenseKernel":
+    def to_array(self) -> Float[Array, "S A S"]:
+        return self.probabilities
+
+    def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
+        array = np.asarray(self.probabilities)
+        return lambda first, last: array[first:last]
+
+    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "DenseKernel":
         falling = jnp.argsort(-value)  # One order of the states serves all rows.
         mass = self.probabilities[..., falling]
         higher = jnp.cumsum(mass, axis=-1) - mass

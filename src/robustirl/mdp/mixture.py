@@ -1,7 +1,7 @@
 r"""Kernels with a rank-one part: T(s'|s,a) = (1-w(s)) B(s'|s,a) + w(s) u(s').
 
-Noise that throws one anywhere makes every row full, yet it is one distribution u for all of them: with B in lists of
-successors, expected values cost K products a pair and one for all, and |S|²|A| numbers are never written down.
+Noise that leads anywhere makes every row full, but it is one distribution u for all of them. With B in lists of
+successors, expected values cost K products a pair and one for all, and |S|²|A| numbers are never allocated.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel
-from robustirl.mdp.chains import DisturbedChain
+from robustirl.mdp.chains import DisturbedChain, RankOne
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
 from robustirl.mdp.successors import SuccessorKernel, signed_sums
 from robustirl.types import ArrayLike
@@ -108,12 +108,12 @@ class MixtureKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.base.row_sums()
 
-    def staying(self) -> Float[Array, "S A"]:
+    def self_transitions(self) -> Float[Array, "S A"]:
         thrown = (self.weights * self.distribution)[:, None] * self._exists()
-        return (1 - self.weights)[:, None] * self.base.staying() + thrown
+        return (1 - self.weights)[:, None] * self.base.self_transitions() + thrown
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        """‖T - T'‖₁ for every pair: exact from the lists where both throw to the same places, else through arrays."""
+        """Return ‖T - T'‖₁ for every pair: from lists if both have the same rank-one part, else through arrays."""
         require_same_size(self, other)
         if isinstance(other, SuccessorKernel | BandedKernel):
             other = MixtureKernel(other, jnp.zeros_like(self.weights), self.distribution)
@@ -132,8 +132,8 @@ class MixtureKernel(AbstractKernel):
         return jnp.abs(sums + noise[..., None] * here).sum(-1) + jnp.abs(noise) * (1 - here.sum(-1))
 
     def _undisturbed(self) -> SuccessorKernel:
-        """(1-w) B, as lists."""
-        lists = as_lists(self.base)
+        """Return (1-w) B as lists."""
+        lists = self.base.successor_lists()
         return SuccessorKernel(lists.next_states, (1 - self.weights)[:, None, None] * lists.probabilities, leaky=True)
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
@@ -143,18 +143,31 @@ class MixtureKernel(AbstractKernel):
         return jnp.where(thrown, anywhere, self.base.sample(states, actions, key=usual))
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """The kernel as a matrix; it is full, so this is for worlds that would fit into an array as well."""
+        """Return the kernel as a matrix. It is full, so this is for worlds that would fit into an array as well."""
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
         return scipy.sparse.csr_array(np.asarray(_array(self)).reshape(-1, self.num_states))
 
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> DenseKernel:
-        """As in `AbstractKernel`, through an array `[S, A, S]`: a tilted row has no rank-one part any more."""
-        return DenseKernel(_array(self)).tilted(value, radius)
+    def to_array(self) -> Float[Array, "S A S"]:
+        return _array(self)
+
+    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> DenseKernel:
+        """Return an array `[S, A, S]`: rows of the worst case have no rank-one part in common."""
+        return DenseKernel(_array(self)).worst_case(value, radius)
+
+    @property
+    def diagonals(self) -> tuple[int, ...] | None:
+        return self.base.diagonals
+
+    def rank_one(self) -> RankOne:
+        return RankOne(self.weights, self.distribution)
+
+    def successor_lists(self) -> SuccessorKernel:
+        return self.base.successor_lists()
 
 
 def _array(kernel: AbstractKernel) -> Float[Array, "S A S"]:
-    """The kernel as an array, where that fits."""
+    """Return the kernel as an array, or refuse one that is too large."""
     size = kernel.num_states**2 * kernel.num_actions
     if size > LARGEST_DENSE:
         raise InvalidInputError(
@@ -165,10 +178,4 @@ def _array(kernel: AbstractKernel) -> Float[Array, "S A S"]:
         exists = kernel._exists()
         thrown = (kernel.weights[:, None] * exists)[..., None] * kernel.distribution
         return (1 - kernel.weights)[:, None, None] * _array(kernel.base) + thrown
-    assert isinstance(kernel, SuccessorKernel | BandedKernel)
-    return as_lists(kernel).to_array()
-
-
-def as_lists(kernel: SuccessorKernel | BandedKernel) -> SuccessorKernel:
-    """A kernel without a rank-one part, as lists of successors."""
-    return kernel.to_lists() if isinstance(kernel, BandedKernel) else kernel
+    return kernel.to_array()

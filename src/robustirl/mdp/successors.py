@@ -81,7 +81,7 @@ class SuccessorKernel(AbstractKernel):
         return ListChain(self.next_states.reshape(self.num_states, -1), weights.reshape(self.num_states, -1))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        """The chain of a policy; the one method whose result takes |S|² numbers, so for direct solvers only."""
+        """Return the chain of a policy as a matrix of |S|² numbers, for direct solvers only."""
         require_matrix(self.num_states)
         weights = policy[..., None] * self.probabilities
         rows = jnp.arange(self.num_states)[:, None, None]
@@ -91,12 +91,12 @@ class SuccessorKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
 
-    def staying(self) -> Float[Array, "S A"]:
+    def self_transitions(self) -> Float[Array, "S A"]:
         here = self.next_states == jnp.arange(self.num_states)[:, None, None]
         return jnp.where(here, self.probabilities, 0).sum(-1)
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        """‖T(·|s,a) - T'(·|s,a)‖₁ for every pair; against a dense kernel it takes as much memory as that one does."""
+        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair; a dense `other` takes as much memory again."""
         require_same_size(self, other)
         if isinstance(other, DenseKernel):
             return jnp.abs(self.to_array() - other.probabilities).sum(-1)
@@ -114,8 +114,8 @@ class SuccessorKernel(AbstractKernel):
         choice = jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
         return self.next_states[states, actions, choice]
 
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "SuccessorKernel":
-        """As in `AbstractKernel`, with K+1 successors: the state of lowest value need not have been one."""
+    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "SuccessorKernel":
+        """Return lists of K+1 successors: the state of lowest value need not have been one."""
         falling = jnp.argsort(-value[self.next_states], -1)
         places, mass = (jnp.take_along_axis(array, falling, -1) for array in (self.next_states, self.probabilities))
         higher = jnp.cumsum(mass, axis=-1) - mass
@@ -141,10 +141,12 @@ class SuccessorKernel(AbstractKernel):
         return matrix
 
     def to_array(self) -> Float[Array, "S A S"]:
-        """The kernel as an array, which takes |S|² |A| numbers."""
         states, actions = jnp.arange(self.num_states)[:, None, None], jnp.arange(self.num_actions)[:, None]
         empty = jnp.zeros((self.num_states, self.num_actions, self.num_states), self.probabilities.dtype)
         return empty.at[states, actions, self.next_states].add(self.probabilities)
+
+    def successor_lists(self) -> "SuccessorKernel":
+        return self
 
 
 def require_matrix(states: int) -> None:
@@ -156,7 +158,7 @@ def require_matrix(states: int) -> None:
 def signed_sums(
     first: SuccessorKernel, second: SuccessorKernel
 ) -> tuple[Int[Array, "S A L"], Float[Array, "S A L"], Bool[Array, "S A L"]]:
-    """T - T' as lists: places, what the difference of the kernels there is, and whether an entry is its place's own.
+    """Return T - T' as lists: places, the difference of the kernels there, and whether an entry is its place's first.
 
     Either list may name a successor several times. Sorting brings its entries together; the difference stands at the
     first of them, and the others are zero.

@@ -15,7 +15,7 @@ import jax
 
 from robustirl._runtime import WORKING_BYTES, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, BandedKernel, MarkovGame, MixtureKernel, as_action_reward, as_count, as_game, concrete
+from robustirl.mdp import MDP, MarkovGame, as_action_reward, as_count, as_game, concrete
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures, as_temperatures
 from robustirl.planning.solvers.newton import DEFAULT_MAX_STEPS, matrix_steps
@@ -102,8 +102,8 @@ def choose_method(game: MarkovGame) -> str:
         return "newton"
     if discount <= SHORT_SIGHTED:
         return "value-iteration"
-    base = mdp.kernel.base if isinstance(mdp.kernel, MixtureKernel) else mdp.kernel
-    if far and not on_gpu and concrete(game) and isinstance(base, BandedKernel) and mdp.num_states <= LARGEST_FACTORED:
+    banded = mdp.kernel.diagonals is not None
+    if far and not on_gpu and concrete(game) and banded and mdp.num_states <= LARGEST_FACTORED:
         return "newton-sparse"
     return "newton-krylov"
 

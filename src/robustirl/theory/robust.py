@@ -152,8 +152,8 @@ def robust_fixed_point(
         swept = look(now.backup, now.steps + 1)
         if not newton:
             return swept
-        tilted = eqx.tree_at(lambda m: m.kernel, mdp, uncertainty.kernel(now.value))
-        correction = solve_policy(tilted, now.policy, now.backup - now.value)
+        worst_case = eqx.tree_at(lambda m: m.kernel, mdp, uncertainty.kernel(now.value))
+        correction = solve_policy(worst_case, now.policy, now.backup - now.value)
         solved = look(now.value + correction, now.steps + 1)
         better = solved.residual <= mdp.discount * now.residual
         return jax.tree.map(lambda a, b: jnp.where(better, a, b), solved, swept)

@@ -75,7 +75,7 @@ class Ball(AbstractUncertainty):
         return self.kernel(value).expect(value)
 
     def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
-        return self.mdp.kernel.tilted(value, 2 * self.strength)
+        return self.mdp.kernel.worst_case(value, 2 * self.strength)
 
 
 class Mixture(AbstractUncertainty):

@@ -29,12 +29,11 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from robustirl.demonstrations.checks import absorbing_states
 from robustirl.demonstrations.estimation.chain import TransitionCounts, transition_counts
 from robustirl.demonstrations.estimation.lists import HALF, as_lists, astray_from_lists
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, dynamics_distance
+from robustirl.mdp import MDP, absorbing_states, dynamics_distance
 
 FEWEST_MOVES = 30  # Fewer say nothing, whatever they are.
 SMALLEST_ALPHA = 0.05  # An α of zero is no player at all.
@@ -222,17 +221,11 @@ def _blocks(mdp: MDP, sources: Int[np.ndarray, " n"]) -> Iterator[tuple[slice, _
     """The learner's rows, a block of states at a time, with the counted moves (ordered by source) that start there."""
     states, actions, mask = mdp.num_states, mdp.num_actions, np.asarray(mdp.mask)
     size = max(1, CHUNK // (states * actions))
-    dense = np.asarray(mdp.kernel.probabilities) if isinstance(mdp.kernel, DenseKernel) else None
-    sparse = None if dense is not None else mdp.kernel.to_sparse()
+    read = mdp.kernel.row_reader()
     for first in range(0, states, size):
         last = min(first + size, states)
         begin, end = np.searchsorted(sources, (first, last))
         if begin == end:
             continue
-        if dense is not None:
-            block = dense[first:last]
-        else:
-            assert sparse is not None
-            block = sparse[first * actions : last * actions].toarray().reshape(last - first, actions, states)
         # A kernel may have rows for moves that are not to be had; they are not among what the learner can do.
-        yield slice(int(begin), int(end)), _Rows(first, block * mask[first:last, :, None])
+        yield slice(int(begin), int(end)), _Rows(first, read(first, last) * mask[first:last, :, None])

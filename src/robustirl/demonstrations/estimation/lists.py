@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.estimation.chain import TransitionCounts
-from robustirl.mdp import MDP, BandedKernel, MixtureKernel, SuccessorKernel
-from robustirl.mdp import as_lists as successor_lists
+from robustirl.mdp import MDP
 
 HALF = 0.5  # An outcome is intended if it is at least this likely, relative to the best outcome of the vaguest move.
 
@@ -40,15 +39,10 @@ class Lists:
 
 def as_lists(mdp: MDP) -> Lists | None:
     """The world's kernel as lists, if it is of that kind and its background is faint."""
-    kernel = mdp.kernel
-    base = kernel.base if isinstance(kernel, MixtureKernel) else kernel
-    if not isinstance(base, SuccessorKernel | BandedKernel):
+    base, noise = mdp.kernel.successor_lists(), mdp.kernel.rank_one()
+    if base is None:
         return None
-    base = successor_lists(base)
-    size = mdp.num_states
-    mixed = isinstance(kernel, MixtureKernel)
-    weight = np.asarray(kernel.weights) if mixed else np.zeros(size)
-    anywhere = np.asarray(kernel.distribution) if mixed else np.zeros(size)
+    weight, anywhere = (np.zeros(mdp.num_states),) * 2 if noise is None else map(np.asarray, noise)
     places, listed = np.asarray(base.next_states), np.asarray(base.probabilities)
     exists = np.asarray(mdp.mask) & (listed.sum(-1) > 0)
     same = places[..., :, None] == places[..., None, :]

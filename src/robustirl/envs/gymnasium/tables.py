@@ -25,6 +25,7 @@ import numpy as np
 
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import never_left
 
 if TYPE_CHECKING:
     import gymnasium
@@ -189,6 +190,4 @@ def _state_reward(
         return None
     size = len(rewards)
     entry = np.array([next(iter(landing.get(state, {0.0}))) for state in range(size)])
-    stays = (outcomes.next_states == np.arange(size)[:, None, None]) | (outcomes.probabilities == 0)
-    absorbing = stays.all((1, 2))
-    return np.where(absorbing, 1 - discount, 1.0) * entry / discount
+    return np.where(never_left(*outcomes), 1 - discount, 1.0) * entry / discount

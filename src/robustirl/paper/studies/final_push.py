@@ -13,7 +13,7 @@ import numpy as np
 from robustirl import envs
 from robustirl._runtime import enable_x64
 from robustirl.irl import Fit, fit_many
-from robustirl.mdp import MDP, DenseKernel
+from robustirl.mdp import MDP
 from robustirl.planning import discounted_return, expert_policy, state_occupancy, total_return
 from robustirl.theory import closest_occupancy
 
@@ -26,9 +26,8 @@ HORIZON = 1000
 
 def against(world: MDP, fit: Fit) -> MDP:
     """The player's world when the fit's opponent keeps its policy: α T + (1-α) T_op."""
-    assert isinstance(world.kernel, DenseKernel)
     pushed = world.kernel.policy_matrix(fit.opponent)[:, None, :]
-    kernel = fit.alpha * world.kernel.probabilities + (1 - fit.alpha) * pushed
+    kernel = fit.alpha * world.kernel.to_array() + (1 - fit.alpha) * pushed
     return MDP(kernel, discount=world.discount, initial=world.initial, mask=world.mask)
 
 

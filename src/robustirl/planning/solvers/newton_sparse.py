@@ -14,19 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import (
-    MDP,
-    AbstractChain,
-    BandedChain,
-    DenseChain,
-    DisturbedChain,
-    ListChain,
-    MarkovGame,
-    as_action_reward,
-    as_count,
-    as_game,
-    concrete,
-)
+from robustirl.mdp import MDP, AbstractChain, MarkovGame, as_action_reward, as_count, as_game, concrete
 from robustirl.planning.columns import ColumnGame, column_game
 from robustirl.planning.operators import Reward, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.solvers.newton_krylov import SWEEPS, approach
@@ -91,8 +79,7 @@ def solve_sparse(chain: AbstractChain, discount: float, right: np.ndarray) -> np
     import scipy.sparse  # Here, so that `import robustirl` stays light.
     import scipy.sparse.linalg
 
-    base = chain.base if isinstance(chain, DisturbedChain) else chain
-    matrix = scipy.sparse.csc_array(scipy.sparse.eye_array(len(right)) - discount * _matrix(base))
+    matrix = scipy.sparse.csc_array(scipy.sparse.eye_array(len(right)) - discount * chain.sparse_part())
     # The pattern of I - γP is nearly symmetric and its diagonal never small, so no pivots need to be looked for.
     factors = scipy.sparse.linalg.splu(
         matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
@@ -102,28 +89,12 @@ def solve_sparse(chain: AbstractChain, discount: float, right: np.ndarray) -> np
         x = factors.solve(b)
         return x + factors.solve(b - matrix @ x)
 
-    if not isinstance(chain, DisturbedChain):
+    noise = chain.rank_one()
+    if noise is None:
         return solve(right)
-    through, plain = solve(np.asarray(chain.weights)), solve(right)
-    u = discount * np.asarray(chain.distribution)
+    through, plain = solve(np.asarray(noise.weights)), solve(right)
+    u = discount * np.asarray(noise.distribution)
     return plain + through * ((u @ plain) / (1 - u @ through))
-
-
-def _matrix(chain: AbstractChain):
-    import scipy.sparse
-
-    if isinstance(chain, BandedChain):
-        # SciPy keeps a diagonal's entry under its column; ours stands under its row.
-        diagonals = [np.roll(np.asarray(w), d) for w, d in zip(chain.weights, chain.offsets, strict=True)]
-        size = len(diagonals[0])
-        return scipy.sparse.dia_array((np.stack(diagonals), chain.offsets), shape=(size, size)).tocsr()
-    if isinstance(chain, ListChain):
-        size, width = chain.places.shape
-        start = np.arange(0, size * width + 1, width)
-        content = (np.array(chain.weights).ravel(), np.array(chain.places).ravel(), start)
-        return scipy.sparse.csr_array(content, shape=(size, size))
-    assert isinstance(chain, DenseChain)
-    return scipy.sparse.csr_array(np.asarray(chain.matrix))
 
 
 @eqx.filter_jit
