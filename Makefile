@@ -20,8 +20,8 @@ help:
 	@echo "make compare     compare the five grids with the published numbers, cell by cell"
 	@echo "make layouts     ObjectWorld over forty layouts, with intervals; $(OUT)/layouts"
 	@echo "make continuous  the paper's continuous experiment with $(SEEDS) seeds (with 5, seven minutes on two cores); $(OUT)/continuous"
-	@echo "make existence   whether the experts of the paper's environments can be matched; a table"
-	@echo "make alpha       the rules for alpha beside the best on the grids; a table"
+	@echo "make existence   whether the experts of the paper's environments can be matched; $(OUT)/existence"
+	@echo "make alpha       the rules for alpha beside the best on the grids; $(OUT)/alpha-rules"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
@@ -33,7 +33,7 @@ help:
 	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
 
 picture: .venv/run
-	$(BIN)/python -m robustirl.paper.studies.readme_figure --out $(OUT)/front
+	$(BIN)/robustirl study readme-figure --out $(OUT)/front
 
 reproduce: .venv/run
 	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
@@ -48,10 +48,10 @@ continuous: .venv/run
 	$(BIN)/robustirl continuous --seeds $(SEEDS) --out $(OUT)/continuous
 
 existence: .venv/run
-	$(BIN)/python -m robustirl.paper.studies.existence
+	$(BIN)/robustirl study existence --out $(OUT)/existence
 
 alpha: .venv/run
-	$(BIN)/python -m robustirl.paper.studies.alpha_rules
+	$(BIN)/robustirl study alpha-rules --out $(OUT)/alpha-rules
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"

@@ -46,7 +46,7 @@ def main() -> None:
 
     from robustirl.errors import RobustIRLError
     from robustirl.paper.continuous.specs import continuous_grid, with_experts
-    from robustirl.sweeps.run import check_specs
+    from robustirl.sweeps import check_specs
     from robustirl.sweeps.store.packing import pack_store
 
     given = {name: getattr(options, name) for name in ("alphas", "learner_noises", "expert_noises")}
@@ -72,8 +72,8 @@ def main() -> None:
 def measure(specs: Sequence[Any], out: Path, chunk: int | None) -> dict[str, object]:
     """Run what is missing; seconds on the clock, compilation apart."""
     from robustirl.paper.continuous import EXPERT
+    from robustirl.sweeps import compute
     from robustirl.sweeps.kinds import by_kind
-    from robustirl.sweeps.run import compute
 
     begin = time.perf_counter()
 

@@ -221,18 +221,18 @@ def _with_note(path: Path) -> None:
 SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)
 
 
-def _finding() -> RunResult:
+def _result() -> RunResult:
     numbers = dict.fromkeys((f.name for f in Record.__dataclass_fields__.values()), 0.5)
     record = Record(**{**numbers, "spec": SPEC, "steps": 1, "verdict": "budget"})  # pyright: ignore[reportArgumentType]
     return RunResult(record, {"reward": np.zeros(3), "player": np.full((3, 2), 0.5)})
 
 
 def _batch_seeds() -> list[bytes]:
-    return [encode([_finding()])]
+    return [encode([_result()])]
 
 
 def _record_seeds() -> list[bytes]:
-    with np.load(io.BytesIO(encode([_finding()])), allow_pickle=False) as file:
+    with np.load(io.BytesIO(encode([_result()])), allow_pickle=False) as file:
         return [file["records"].tobytes()]
 
 
@@ -248,7 +248,7 @@ def _with_records(path: Path) -> None:
         (batches / "one.npz").write_bytes(buffer.getvalue())
         (Path(folder) / "store.json").write_bytes(_store_seeds()[0])
         for spec in [record.spec for record in read_batch(batches / "one.npz")[0]][:3]:
-            Store.read(Path(folder)).finding(spec)
+            Store.read(Path(folder)).result(spec)
         Store.read(Path(folder)).records()
 
 

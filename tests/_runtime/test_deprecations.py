@@ -4,6 +4,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def test_an_old_name_gives_the_new_object_and_says_its_name(old):
     with pytest.warns(DeprecationWarning, match=f"{old} is now {NAMES[old]}; "):
         found = getattr(module, name)
     assert found is new_object(NAMES[old])
+    assert not isinstance(found, types.ModuleType)
 
 
 @pytest.mark.parametrize("old", MODULES)

@@ -114,7 +114,7 @@ def replaced(spec, **changes):
 def require_numbers(driver, store, spec):
     """Wait for that run, and compare what is written of it with the store."""
     wait_for_run(driver, spec.identity)
-    record = store.finding(spec).record
+    record = store.result(spec).record
     names = ("optimal_return", "expert_return", "occupancy_gap", "halfway_gap", "largest_reward", "discounted_return")
     assert {name: read(driver, name) for name in names} == {name: shown(getattr(record, name)) for name in names}
     assert read(driver, "return") == shown(record.total_return)
@@ -125,7 +125,7 @@ def require_numbers(driver, store, spec):
 
 
 def require_state(driver, store, spec, state):
-    arrays = store.finding(spec).arrays
+    arrays = store.result(spec).arrays
     actions = arrays["player"].shape[1]
     expected = {
         "learnt": four_digits(arrays["reward"][state]),
@@ -151,7 +151,7 @@ def test_alpha_is_dragged_by_keyboard_and_numbers_follow(page, store):
     for key, alpha in ((Keys.ARROW_LEFT, 0.9), (Keys.ARROW_LEFT, 0.8), (Keys.ARROW_LEFT, 0.8), (Keys.END, 1.0)):
         slider.send_keys(key)
         require_numbers(driver, store, replaced(GRID, alpha=alpha))
-    standard, robust = (store.finding(replaced(GRID, alpha=alpha)).record for alpha in (1.0, 0.8))
+    standard, robust = (store.result(replaced(GRID, alpha=alpha)).record for alpha in (1.0, 0.8))
     slider.send_keys(Keys.HOME)
     wait_for_run(driver, robust.spec.identity)
     gain = robust.total_return - standard.total_return
@@ -212,7 +212,7 @@ def test_cells_are_picked_by_keyboard_and_by_pointer(page, store):
     require_state(driver, store, GRID, 26)
     driver.find_element(By.ID, "all-title").click()
     settle(driver)
-    learnt = store.finding(GRID).arrays["reward"]
+    learnt = store.result(GRID).arrays["reward"]
     assert [row[2] for row in table(driver)] == [four_digits(value) for value in learnt]
 
 
@@ -237,7 +237,7 @@ def test_maps_follow_alpha_where_the_run_does(page):
 def test_arrows_point_where_the_player_goes(page, store):
     """The ink of a cell's arrow lies on the side of its likeliest move."""
     driver = page()
-    player = store.finding(GRID).arrays["player"]
+    player = store.result(GRID).arrays["player"]
     chosen = driver.execute_script("return chosenState")  # Its ring is ink as well.
     sure = [int(state) for state in np.argsort(-player.max(-1)) if state not in (0, chosen)][:4]
     script = """
@@ -276,7 +276,7 @@ def test_worlds_that_are_no_grid_are_tables(page, store):
     spec = next(s for s in FINITE if s.environment == "three-state" and s.alpha == 1)
     require_numbers(driver, store, spec)
     assert not driver.find_element(By.ID, "maps").is_displayed()
-    arrays = store.finding(spec).arrays
+    arrays = store.result(spec).arrays
     cells = table(driver)
     assert [row[2] for row in cells] == [four_digits(value) for value in arrays["reward"]]
     assert [row[7] for row in cells] == [four_digits(value) for value in arrays["occupancy"]]
@@ -289,7 +289,7 @@ def test_continuous_runs_show_their_numbers_surfaces_and_paths(page, continuous)
     driver.find_element(By.ID, "alpha").send_keys(Keys.ARROW_LEFT)
     spec = next(s for s in CONTINUOUS if (s.expert_noise, s.alpha, s.seed) == (0.2, 0.9, 0))
     wait_for_run(driver, spec.identity)
-    record = continuous.finding(spec).record
+    record = continuous.result(spec).record
     names = ("median_return", "expert_return", "feature_gap", "first_gap", "effective")
     assert {name: read(driver, name) for name in names} == {name: shown(getattr(record, name)) for name in names}
     assert read(driver, "return") == shown(record.mean_return)

@@ -58,7 +58,7 @@ def test_arrays_have_the_stores_digits(store, sent):
     data, packed = sent
     numbers, counts = arrays_of(data, packed)
     for row, spec in zip(data["rows"], FINITE, strict=True):
-        arrays = store.finding(spec).arrays
+        arrays = store.result(spec).arrays
         size = len(arrays["reward"])
         for name in ("reward", "occupancy", "expert_occupancy", "player_occupancy"):
             assert digits(numbers[row[name] : row[name] + size]) == digits(arrays[name])
@@ -81,7 +81,7 @@ def test_the_certificate_is_that_of_the_theory_and_missing_where_there_is_none(t
     environment = sound.make_environment()
     learner, expert = (environment.mdp(noise, "uniform-state") for noise in (0.1, 0.2))
     distance = float(dynamics_distance(learner, expert))
-    found = certify(learner, store.finding(sound).arrays["player"], jnp.asarray(environment.reward), radius=distance)
+    found = certify(learner, store.result(sound).arrays["player"], jnp.asarray(environment.reward), radius=distance)
     assert row["distance"] == distance == pytest.approx(2 * (1 - 1 / 36) * 0.1)
     assert (row["worst"], row["best"]) == (float(found.worst_return), float(found.best_return))
     assert row["worst"] < row["best"]
@@ -93,16 +93,16 @@ def test_continuous_runs_bring_their_reward_and_paths_and_their_experts(tmp_path
     _, counts = arrays_of(data, packed)
     assert [row["run"] for row in data["rows"]] == [spec.identity for spec in CONTINUOUS]
     for row, spec in zip(data["rows"], CONTINUOUS, strict=True):
-        finding, expert = store.finding(spec), store.finding(spec.expert)
-        assert row["mean_return"] == finding.record.mean_return
+        result, expert = store.result(spec), store.result(spec.expert)
+        assert row["mean_return"] == result.record.mean_return
         home = next(s for s in store.specs if getattr(s, "noise", None) == spec.learner_noise)
-        assert row["optimal_return"] == store.finding(home).record.mean_return
+        assert row["optimal_return"] == store.result(home).record.mean_return
         state = jnp.array([0.3, -0.2])
         features = np.array([0.09, 0.04, 0.3, -0.2, np.exp(-8 * 0.13), 0.0, 1.0])
-        learnt = float(jnp.asarray(finding.arrays["parameters"]) @ spec.world().features(state))
+        learnt = float(jnp.asarray(result.arrays["parameters"]) @ spec.world().features(state))
         assert np.dot(row["weights"], features) == pytest.approx(learnt)
         assert np.dot(data["continuous"]["weights"], features) == pytest.approx(float(spec.world().reward(state)))
-        for name, own in (("paths", finding), ("expert_paths", expert)):
+        for name, own in (("paths", result), ("expert_paths", expert)):
             count, steps = row[name]["shape"]
             at = row[name]["at"]
             found = counts[at : at + 2 * count * steps].reshape(count, steps, 2) / 10_000 - 1
@@ -144,7 +144,7 @@ def test_worlds_whose_actions_are_paid_for_show_the_best_paid_one():
 def test_an_estimated_alpha_is_the_one_that_was_used(tmp_path):
     spec = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, demonstrations=5, draw=2, auto="states")
     store = finite_store(tmp_path / "store", (spec,))
-    found = store.finding(spec)
+    found = store.result(spec)
     store.append([dataclasses.replace(found, record=dataclasses.replace(found.record, alpha_used=0.87))])
     data, _ = payload(Store.read(store.folder), certificates=False)
     (row,) = data["rows"]
@@ -165,7 +165,7 @@ def test_settings_tell_all_runs_of_a_place_apart():
 def test_numbers_that_are_none_are_not_sent_as_numbers(tmp_path):
     spec = RunSpec("three-state", "slip", 0.0, 0.1, 0.9)
     store = finite_store(tmp_path / "store", (spec,))
-    found = store.finding(spec)
+    found = store.result(spec)
     found.arrays["player"][0, 0] = np.nan
     found.arrays["reward"][:] = [np.nan, -1e300, 1e-40]
     store.append([found])

@@ -511,7 +511,7 @@ STORES = [
     ),
     Case(
         "a run that the store has not",
-        lambda: Store.read(Path("store")).finding(OTHER),
+        lambda: Store.read(Path("store")).result(OTHER),
         (f"store holds no run {OTHER}."),
     ),
 ]

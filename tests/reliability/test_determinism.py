@@ -48,7 +48,7 @@ print(json.dumps(digests([RunSpec(**spec) for spec in json.load(sys.stdin)])))
 
 
 def digests(specs):
-    """A digest of every bit of every finding but its time."""
+    """A digest of every bit of every result but its time."""
     out = {}
     for item in flat(run(specs, workers=1)):
         record = dataclasses.replace(item.record, seconds=0.0)

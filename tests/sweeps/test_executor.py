@@ -18,9 +18,8 @@ from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid, choose, gather
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan, reproduce
 from robustirl.paper.published import published_returns
-from robustirl.sweeps import run
+from robustirl.sweeps import compute, run
 from robustirl.sweeps.executor import batches, flat
-from robustirl.sweeps.run import compute
 from robustirl.sweeps.store.tables import TIME_COLUMNS, columns, results_csv
 
 SMALL = {"alphas": (1.0, 0.9), "learner_noises": (0.0, 0.1), "expert_noises": (0.0, 0.1), "steps": 3}

@@ -13,8 +13,8 @@ import pytest
 
 from robustirl.cli import main
 from robustirl.paper.finite import RunSpec
+from robustirl.sweeps import compute
 from robustirl.sweeps.ray import RayEngine
-from robustirl.sweeps.run import compute
 from robustirl.sweeps.store.batch_files import read_batch
 
 SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)

@@ -17,7 +17,7 @@ from robustirl.sweeps.store.note import signed
 SPECS = tuple(RunSpec("gridworld-4", "published", 0.0, noise, 1.0) for noise in (0.0, 0.1, 0.2))
 
 
-def finding(spec, value=-1.0):
+def result(spec, value=-1.0):
     record = Record(
         spec, spec.alpha, value, -0.5, -0.7, -0.3, -0.2, 0.01, 0.02, 3.0, None, None, None, 200, "budget", 0.5
     )
@@ -41,15 +41,15 @@ def contents(folder):
 
 
 def test_what_is_appended_comes_back_exactly(store):
-    store.append([finding(SPECS[2], 0.1 + 0.2), finding(SPECS[0], -1e300)])
+    store.append([result(SPECS[2], 0.1 + 0.2), result(SPECS[0], -1e300)])
     again = reopened(store)
     assert [record.spec for record in again.records()] == [SPECS[0], SPECS[2]]
-    assert again.records()[1] == finding(SPECS[2], 0.1 + 0.2).record
+    assert again.records()[1] == result(SPECS[2], 0.1 + 0.2).record
     assert SPECS[2] in again
     assert SPECS[1] not in again
-    found = again.finding(SPECS[2])
+    found = again.result(SPECS[2])
     assert np.array_equal(found.arrays["reward"], np.arange(3.0) * (0.1 + 0.2))
-    assert found.record == finding(SPECS[2], 0.1 + 0.2).record
+    assert found.record == result(SPECS[2], 0.1 + 0.2).record
     assert Store.read(store.folder).records() == again.records()
 
 
@@ -74,7 +74,7 @@ def test_a_spec_has_the_same_identity_everywhere_and_no_other_spec_has_it():
 
 def test_no_flipped_bit_gets_through(store, refused):
     generator = np.random.default_rng(0)
-    item = finding(SPECS[0])
+    item = result(SPECS[0])
     store.append([dataclasses.replace(item, arrays={"player": generator.uniform(size=(20, 4))})])
     (path,) = store.batches.iterdir()
     whole = path.read_bytes()
@@ -91,7 +91,7 @@ def test_no_flipped_bit_gets_through(store, refused):
 
 
 def test_a_changed_number_is_noticed(store, refused):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     (path,) = store.batches.iterdir()
     with np.load(path) as file:
         arrays = dict(file)
@@ -102,7 +102,7 @@ def test_a_changed_number_is_noticed(store, refused):
 
 
 def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(store):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     (batch,) = store.batches.iterdir()
     litter, other = store.batches / f".{batch.name}.123", store.batches / ".mine.npz.123"
     for path in (litter, other):
@@ -161,14 +161,14 @@ def test_a_command_killed_while_it_made_its_store_starts_over(tmp_path, left):
         else:
             (tmp_path / name).write_text("")
     with Store.open(tmp_path, SPECS) as opened:
-        opened.append([finding(SPECS[0])])
+        opened.append([result(SPECS[0])])
     assert len(Store.read(tmp_path)) == 1
 
 
 def test_a_batch_of_another_configuration_is_not_mixed_in(store, refused, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("robustirl.sweeps.store.batch_files.configuration", lambda: {"jax": "0.1"})
-        store.append([finding(SPECS[0])])
+        store.append([result(SPECS[0])])
     with refused("another configuration", "jax 0.1 there"):
         reopened(store)
 
@@ -180,7 +180,7 @@ def test_one_command_at_a_time(store, refused):
 
 
 def test_a_full_disk_keeps_what_was_there(store, monkeypatch, refused):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     before = contents(store.folder)
 
     def full(*_):
@@ -188,7 +188,7 @@ def test_a_full_disk_keeps_what_was_there(store, monkeypatch, refused):
 
     with refused("No space left on device", "what is finished is kept"), Store.open(store.folder, SPECS) as opened:
         monkeypatch.setattr("os.fsync", full)
-        opened.append([finding(SPECS[1])])
+        opened.append([result(SPECS[1])])
     assert contents(store.folder) == before
 
 

@@ -19,11 +19,10 @@ from robustirl.cli import main
 from robustirl.cli.console import run_with_progress
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.paper.finite import RunSpec
-from robustirl.sweeps import Store
-from robustirl.sweeps.run import compute
+from robustirl.sweeps import Store, compute
 from robustirl.sweeps.store.note import SCHEMA, migrated, signed
 from robustirl.sweeps.store.packing import pack_store
-from tests.sweeps.test_store import SPECS, contents, finding, reopened, store
+from tests.sweeps.test_store import SPECS, contents, reopened, result, store
 
 __all__ = ["store"]  # A fixture.
 
@@ -44,9 +43,9 @@ def returns(outcome):
 @pytest.fixture
 def spoilt(store):
     """A store of three runs in two batches, one of which is cut off, with that one."""
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     (bad,) = store.batches.iterdir()
-    store.append([finding(SPECS[1]), finding(SPECS[2])])
+    store.append([result(SPECS[1]), result(SPECS[2])])
     bad.write_bytes(bad.read_bytes()[:100])
     return store, bad
 
@@ -92,7 +91,7 @@ def test_nothing_damaged_is_packed(spoilt, tmp_path, refused):
 
 
 def test_a_batch_out_of_reach_is_not_taken_for_damaged(store, refused):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     (path,) = store.batches.iterdir()
     path.unlink()
     path.mkdir()
@@ -131,11 +130,11 @@ def files_of_at_most(size):
 
 
 def test_a_write_that_the_kernel_cuts_short_leaves_no_half_batch(store, refused):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     before = contents(store.folder)
     sentence = "cannot be written to (File too large); what is finished is kept; make room or choose another --out."
     with refused(sentence), Store.open(store.folder, SPECS) as opened, files_of_at_most(500):
-        opened.append([finding(SPECS[1])])
+        opened.append([result(SPECS[1])])
     assert contents(store.folder) == before
     assert len(reopened(store)) == 1
 
@@ -178,7 +177,7 @@ def test_a_read_only_store_is_read_but_not_written_to(refused):
     with tempfile.TemporaryDirectory() as name:  # Where every user may go, unlike pytest's folder.
         folder = Path(name) / "store"
         with Store.open(folder, SPECS) as opened:
-            opened.append([finding(SPECS[0])])
+            opened.append([result(SPECS[0])])
         for path in (folder, folder / "batches"):
             path.chmod(0o555)
         Path(name).chmod(0o555)
@@ -235,12 +234,12 @@ def test_a_store_of_schema_1_is_read(tmp_path):
     assert json.loads((SCHEMA_1 / "store.json").read_text())["schema"] == 1
     found = Store.read(SCHEMA_1)
     assert [record.spec.expert_noise for record in found.records()] == [0.0, 0.1]
-    assert found.finding(found.specs[1]).arrays["player"].shape == (3, 2)
+    assert found.result(found.specs[1]).arrays["player"].shape == (3, 2)
     assert contents(SCHEMA_1) == before
 
 
 def test_a_writer_brings_a_store_of_schema_1_up_to_date(store):
-    store.append([finding(SPECS[0])])
+    store.append([result(SPECS[0])])
     path = store.folder / "store.json"
     now = json.loads(path.read_text())
     then = {"schema": 1, "configuration": now["configuration"], "specs": now["specs"]}
@@ -252,7 +251,7 @@ def test_a_writer_brings_a_store_of_schema_1_up_to_date(store):
 
 
 def test_a_changed_digit_in_the_note_cannot_make_a_run_vanish(store, refused):
-    store.append([finding(SPECS[1])])
+    store.append([result(SPECS[1])])
     path = store.folder / "store.json"
     path.write_text(path.read_text().replace('"expert_noise": 0.1', '"expert_noise": 0.3'))
     for look in (lambda: Store.read(store.folder), lambda: reopened(store)):

@@ -20,6 +20,7 @@ from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.reproduce import Reproduce, run_reproduce
+from robustirl.cli.study import Study, StudyRequest, parse_study, run_study
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
 
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Layouts, tyro.conf.subcommand("layouts")]
     | Annotated[Continuous, tyro.conf.subcommand("continuous")]
+    | Annotated[Study, tyro.conf.subcommand("study")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
     | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[Fit, tyro.conf.subcommand("fit")]
@@ -47,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     enable_x64()
     command = parse(sys.argv[1:] if arguments is None else arguments)
-    if isinstance(command, Reproduce | Compare | Layouts | Continuous):
+    if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
         single_threaded_xla()
     try:
         match command:
@@ -59,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
                 return run_layouts(command)
             case Continuous():
                 return run_continuous(command)
+            case StudyRequest():
+                return run_study(command)
             case Explore():
                 return run_explore(command)
             case Theory():
@@ -81,8 +85,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parse(arguments: list[str]) -> Any:
-    """The command that these words ask for; SystemExit if they ask for none."""
+    """Return the command that these words ask for; raise SystemExit if they ask for none."""
     given = ["version"] if arguments == ["--version"] else arguments
+    if given[:1] == ["study"]:
+        return parse_study(given[1:])
     return tyro.cli(
         Command,  # pyright: ignore[reportArgumentType]
         args=given,

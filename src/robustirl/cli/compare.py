@@ -51,7 +51,9 @@ def run_compare(command: Compare) -> int:
     )
     check_specs(specs)
     engine = engine_of(command.where)
-    outcome = run_with_progress(lambda progress: compute(specs, command.out, progress, engine=engine), len(specs))
+    outcome = run_with_progress(
+        lambda progress: compute(specs, command.out, progress, engine=engine, workers=command.where.workers), len(specs)
+    )
     if not outcome.complete:
         return 130
     _print_agreement_by_panel(outcome.records)

@@ -1,10 +1,19 @@
-"""What the commands share: where they print, and how long work shows its progress."""
+"""Print, show progress, and say what became of a request: what the commands share."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from robustirl.sweeps import Outcome
 
@@ -15,30 +24,56 @@ MOST_NAMED = 8  # More files than this are counted, not listed.
 STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.
 
 
+class PhaseBars:
+    """Show a bar for each phase of long work, from its first report on.
+
+    A refused request shows no bar, since nothing is reported before there is work.
+    """
+
+    def __init__(self):
+        self._progress: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def report(self, phase: str, done: int, of: int) -> None:
+        """Show how much of a phase is finished."""
+        if self._progress is None:
+            self._progress = progress_bar()
+            self._progress.start()
+        if phase not in self._tasks:
+            slow = phase not in _WITHOUT_COMPILATION and done < of
+            note = f"{phase} (compiling first)" if slow else phase
+            self._tasks[phase] = self._progress.add_task(note, total=of, completed=done)
+        self._progress.update(self._tasks[phase], completed=done, total=of, description=phase if done else None)
+
+    def stop(self) -> None:
+        """Leave the bars as they are, so that text can be printed; the next report shows new ones."""
+        if self._progress is not None:
+            self._progress.stop()
+        self._progress, self._tasks = None, {}
+
+
+_WITHOUT_COMPILATION = ("drawing", "explaining")
+
+
 def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcome], total: int) -> Outcome:
     """Do long work with a bar for each of its phases, and say what was done and written."""
-    progress = progress_bar()
-    tasks: dict[str, object] = {}
-
-    def report(phase: str, done: int, of: int) -> None:
-        if phase not in tasks:
-            progress.start()  # Not before there is work: a refused request shows no bar.
-            slow = phase != "drawing" and phase != "explaining" and done < of
-            note = f"{phase} (compiling first)" if slow else phase
-            tasks[phase] = progress.add_task(note, total=of, completed=done)
-        progress.update(tasks[phase], completed=done, description=phase if done else None)  # pyright: ignore[reportArgumentType]
-
+    bars = PhaseBars()
     try:
-        outcome = work(report)
+        outcome = work(bars.report)
     finally:
-        if tasks:
-            progress.stop()
+        bars.stop()
+    say_outcome(outcome, total)
+    return outcome
+
+
+def say_outcome(outcome: Outcome, total: int) -> None:
+    """Say what became of a request: notices, whether it was interrupted, times, failures, files."""
     for notice in outcome.notices:
         errors.print(f"robustirl: {notice}", markup=False, highlight=False, soft_wrap=True)
     if not outcome.complete:
         kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
         errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.", soft_wrap=True)
-        return outcome
+        return
     timing = outcome.timing
     known = len(outcome.records) - outcome.new
     console.print(
@@ -49,18 +84,20 @@ def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcom
     failed = sum(record.verdict == "failed" for record in outcome.records)
     if failed:
         console.print(f"{failed} runs failed: they could not vouch for their numbers; see the column verdict.")
-    named = outcome.files if len(outcome.files) <= MOST_NAMED else [*outcome.files[:2], *outcome.files[-1:]]
+    say_files(outcome.files)
+
+
+def say_files(files: Sequence[Path]) -> None:
+    """Name the files that were written, or count them where they are many."""
+    named = files if len(files) <= MOST_NAMED else [*files[:2], *files[-1:]]
     for path in named:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
-    if len(named) < len(outcome.files):
-        console.print(
-            f"and {len(outcome.files) - len(named)} more there and in {named[-1].parent / 'figures'}", soft_wrap=True
-        )
-    return outcome
+    if len(named) < len(files):
+        console.print(f"and {len(files) - len(named)} more there and in {named[-1].parent / 'figures'}", soft_wrap=True)
 
 
 def progress_bar() -> Progress:
-    """A bar with counts, the time taken and an estimate of the time left."""
+    """Return a bar with counts, the time taken and an estimate of the time left."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

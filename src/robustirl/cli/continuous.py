@@ -87,7 +87,7 @@ def run_continuous(command: Continuous) -> int:
     engine = engine_of(command.where)
     outcome = run_with_progress(
         lambda progress: reproduce_continuous(
-            specs, command.out, redraw=command.redraw, progress=progress, engine=engine
+            specs, command.out, redraw=command.redraw, progress=progress, engine=engine, workers=command.where.workers
         ),
         len(everything),
     )

@@ -122,7 +122,9 @@ def run_reproduce(command: Reproduce) -> int:
         console.print(line, highlight=False, soft_wrap=True)
     engine = engine_of(command.where)
     outcome = run_with_progress(
-        lambda progress: reproduce(plan, command.out, redraw=command.redraw, progress=progress, engine=engine),
+        lambda progress: reproduce(
+            plan, command.out, redraw=command.redraw, progress=progress, engine=engine, workers=command.where.workers
+        ),
         len(plan.specs),
     )
     if not outcome.complete:

@@ -97,7 +97,7 @@ def payload(
     pool = Pool()
     makers = {name: exhibit.rows(pool, certificates, store) for name, exhibit in _EXHIBITS.items()}
     rows = {}
-    for result in store.findings(*_EXHIBITS):
+    for result in store.results(*_EXHIBITS):
         progress(len(rows), len(runs))
         spec = result.record.spec
         rows[spec] = makers[kind_of(spec).name](result)

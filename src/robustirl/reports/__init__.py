@@ -9,6 +9,7 @@ from robustirl.reports.fit import require_free_folder as require_free_folder
 from robustirl.reports.fit import write_fit as write_fit
 from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render
+from robustirl.reports.markdown import to_markdown as to_markdown
 from robustirl.reports.occupancy_file import read_occupancy as read_occupancy
 from robustirl.reports.theory import Learnt as Learnt
 from robustirl.reports.theory import PairReport as PairReport

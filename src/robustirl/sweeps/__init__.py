@@ -10,11 +10,11 @@ from robustirl.sweeps.kinds import by_kind as by_kind
 from robustirl.sweeps.kinds import kind_of as kind_of
 from robustirl.sweeps.kinds import register as register
 from robustirl.sweeps.ray import RayEngine as RayEngine
-from robustirl.sweeps.run import Outcome as Outcome
-from robustirl.sweeps.run import Progress as Progress
-from robustirl.sweeps.run import check_specs as check_specs
-from robustirl.sweeps.run import compute as compute
-from robustirl.sweeps.run import write_tables as write_tables
+from robustirl.sweeps.request import Outcome as Outcome
+from robustirl.sweeps.request import Progress as Progress
+from robustirl.sweeps.request import check_specs as check_specs
+from robustirl.sweeps.request import compute as compute
+from robustirl.sweeps.request import write_tables as write_tables
 from robustirl.sweeps.specs import RunResult as RunResult
 from robustirl.sweeps.specs import Spec as Spec
 from robustirl.sweeps.store.packing import unpack_store as unpack_store

@@ -34,7 +34,7 @@ class BatchExecutor:
         self._begin = begin
 
     def work(self, batch: Batch) -> tuple[list[RunResult], float, float]:
-        """The findings of a batch, the seconds spent on getting ready, and those on the batch itself.
+        """The results of a batch, the seconds spent on getting ready, and those on the batch itself.
 
         Where a kind of run rehearses, the first batch of a shape is done twice, once to compile, so that recorded times
         are those of warm runs; otherwise compilation is watched, and its time taken off.
@@ -51,7 +51,7 @@ class BatchExecutor:
     def _do(self, kind: Kind, batch: Batch) -> tuple[list[RunResult], float, float]:
         begin = time.perf_counter()
         with compilation() as spent:
-            found = self._laboratory(kind, batch[0]).findings(batch, kind.cpu_batch)
+            found = self._laboratory(kind, batch[0]).results(batch, kind.cpu_batch)
         whole = time.perf_counter() - begin
         compiling = 0.0 if kind.warm_up else min(spent.seconds, whole)
         seconds = whole - compiling

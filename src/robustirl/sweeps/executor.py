@@ -51,7 +51,7 @@ def _size(kind: Kind, count: int) -> int:
 
 
 Pool = Callable[[Sequence[Batch], Timing, object], Iterator[list[RunResult]]]
-"""Does batches, given where to add up the time and the equipment, and yields the findings of each as it is finished."""
+"""Does batches, given where to add up the time and the equipment, and yields the results of each as it is finished."""
 
 
 @runtime_checkable
@@ -73,7 +73,7 @@ def run(
     equipment: object = None,
     pool: Pool | None = None,
 ) -> Iterator[list[RunResult]]:
-    """Run the specs that are not done, yielding the findings of a batch as soon as it is finished.
+    """Run the specs that are not done, yielding the results of a batch as soon as it is finished.
 
     Args:
         specs: What to run.
@@ -95,10 +95,10 @@ def run(
     if workers == 1:
         bench = BatchExecutor(equipment)
         for batch in todo:
-            findings, overhead, seconds = bench.work(batch)
+            results, overhead, seconds = bench.work(batch)
             timing.compilation += overhead
             timing.computation += seconds
-            yield findings
+            yield results
         return
     begin, before_this = time.time(), dataclasses.replace(timing)
     overheads = 0.0
@@ -115,11 +115,11 @@ def run(
         with _deaf():  # Workers start here, and inherit that: Ctrl-C is the parent's to handle.
             futures = [processes.submit(_work, batch) for batch in todo]
         for finished in concurrent.futures.as_completed(futures):
-            findings, overhead, _ = finished.result()
+            results, overhead, _ = finished.result()
             overheads += overhead
             timing.compilation = before_this.compilation + overheads / workers
             timing.computation = before_this.computation + time.time() - begin - overheads / workers
-            yield findings
+            yield results
     except concurrent.futures.process.BrokenProcessPool:
         raise RobustIRLError(
             "a worker process was killed, perhaps for want of memory; what is finished is kept, and the"
@@ -184,5 +184,5 @@ def _cores() -> list[int]:
 
 
 def flat(results: Iterator[list[RunResult]]) -> list[RunResult]:
-    """All findings of a sweep."""
+    """All results of a sweep."""
     return list(itertools.chain.from_iterable(results))

@@ -22,7 +22,7 @@ UNNAMED_KIND = "finite"
 class RunExecutor(Protocol):
     """A make_context, as the runner sees it."""
 
-    def findings(self, specs: Sequence[Any], size: int) -> list[RunResult]:
+    def results(self, specs: Sequence[Any], size: int) -> list[RunResult]:
         """What comes of some runs, in one compiled call; on a CPU it is filled up to the usual size of a batch."""
         ...
 

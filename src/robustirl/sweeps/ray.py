@@ -89,7 +89,7 @@ class RayEngine:
     def _work(
         self, todo: Sequence[Batch], timing: Timing, equipment: object, *, leaving: bool
     ) -> Iterator[list[RunResult]]:
-        """The findings of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
+        """The results of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
         if not todo:
             return
         ray = _ray()
@@ -107,12 +107,12 @@ class RayEngine:
                 elif time.monotonic() - seen > self.patience:
                     raise RobustIRLError(f"no node of the Ray cluster has a {_resource()} left; {_GOES_ON}.")
                 for reference in ready:
-                    findings, overhead, worker = _outcome(ray, reference)
+                    results, overhead, worker = _outcome(ray, reference)
                     overheads[worker] = overheads.get(worker, 0.0) + overhead
                     starting = sum(overheads.values()) / len(overheads)
                     timing.compilation = before.compilation + starting
                     timing.computation = before.computation + max(0.0, time.time() - begin - starting)
-                    yield findings
+                    yield results
         finally:
             # After an interrupt or an error nobody will read the rest. Ray ends it when we leave; where somebody else's
             # connection stays, it must be told (not by force: a task that ends just then would take the driver along).
@@ -134,7 +134,7 @@ _bench: tuple[int, BatchExecutor] | None = None
 
 
 def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[RunResult], float, str]:
-    """A task: the findings of a batch, the seconds spent on getting ready, and who did it.
+    """A task: the results of a batch, the seconds spent on getting ready, and who did it.
 
     A worker process keeps its workbench from task to task of a sweep, and with it what is compiled.
     """
@@ -150,8 +150,8 @@ def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[R
                 f" ({difference(own, order.configuration)}); install the same versions on every node."
             )
         _bench = order.number, BatchExecutor(equipment)
-    findings, overhead, _ = _bench[1].work(batch)
-    return findings, overhead, _ray().get_runtime_context().get_worker_id()
+    results, overhead, _ = _bench[1].work(batch)
+    return results, overhead, _ray().get_runtime_context().get_worker_id()
 
 
 def _outcome(ray: Any, reference: Any) -> tuple[list[RunResult], float, str]:

@@ -29,7 +29,7 @@ from robustirl.paper.continuous.specs import (
 from robustirl.paper.continuous.statistics import CellStatistics, Estimate
 from robustirl.paper.finite.specs import RunSpec
 from robustirl.paper.published import published_continuous, published_expert_returns
-from robustirl.sweeps import Store
+from robustirl.sweeps import Store, compute
 from robustirl.sweeps.executor import batches, flat, run
 from robustirl.sweeps.kinds import (
     by_kind,
@@ -40,7 +40,6 @@ from robustirl.sweeps.kinds import (
     spec_as_json,
     spec_from_json,
 )
-from robustirl.sweeps.run import compute
 from robustirl.sweeps.store.packing import pack_store, unpack_store
 
 ROOT = Path(__file__).parents[3]
@@ -123,7 +122,7 @@ def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path):
 
 def test_records_say_what_the_arrays_do(store):
     for record in learners(store):
-        found = store.finding(record.spec)
+        found = store.result(record.spec)
         assert found.record == record
         assert np.abs(found.arrays["features"] - found.arrays["expert_features"]).sum() == pytest.approx(
             record.feature_gap
@@ -134,7 +133,7 @@ def test_records_say_what_the_arrays_do(store):
         assert record.verdict == "budget"
     # Runs of one seed share their demonstrations whatever α; seeds do not.
     features = {
-        (r.spec.alpha, r.spec.seed): store.finding(r.spec).arrays["expert_features"].tolist() for r in learners(store)
+        (r.spec.alpha, r.spec.seed): store.result(r.spec).arrays["expert_features"].tolist() for r in learners(store)
     }
     assert features[1.0, 0] == features[0.9, 0] != features[1.0, 1]
 
@@ -246,7 +245,7 @@ def test_published_numbers_cover_the_grid():
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", FLOORS)
 def test_experts_are_as_good_as_they_must_be(noise):
-    (found,) = ExpertContext().findings([ExpertSpec(noise)])
+    (found,) = ExpertContext().results([ExpertSpec(noise)])
     assert found.record.goal_share == 1
     assert found.record.mean_return >= FLOORS[noise]
     assert found.record.mean_return > published_expert_returns()[noise]
@@ -273,7 +272,7 @@ def test_every_algorithm_runs_and_an_interrupted_sweep_ends_with_the_same_number
     alone = flat(run(specs[1:]))[0].record  # Without a store, an expert is trained on the way.
     assert untimed([alone]) == untimed(whole.records)[-1:]
     if algorithm == "default":
-        experts = CONTINUOUS.load_dependencies(Store.read(tmp_path / "whole").finding, specs)
+        experts = CONTINUOUS.load_dependencies(Store.read(tmp_path / "whole").result, specs)
         shared = {item.record.spec: item.record for item in flat(run(specs, workers=2, equipment=experts))}
         for spec, here in zip(specs, untimed(whole.records)[-len(specs) :], strict=True):
             assert shared[spec].spec == here.spec == spec

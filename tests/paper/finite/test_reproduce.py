@@ -28,7 +28,7 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "noise_models.json")
 )
 def cells(request):
     specs = [spec for name in request.param for spec in grid_of_specs(name, "published")]
-    found = compare([finding.record for finding in flat(run(specs))])
+    found = compare([result.record for result in flat(run(specs))])
     assert len(found) == 75 * len(request.param)
     return found
 
@@ -54,7 +54,7 @@ def test_optimal_returns_are_the_published_ones_up_to_their_sampling_noise(cells
 def test_gridworld_4_without_learner_noise_was_published_after_a_hundred_steps():
     def mean_error(steps):
         specs = grid_of_specs("gridworld-4", "published", learner_noises=(0.0,), steps=steps)
-        found = compare([finding.record for finding in flat(run(specs))])
+        found = compare([result.record for result in flat(run(specs))])
         return np.mean([cell.relative_error for cell in found])
 
     assert mean_error(100) < 0.011
@@ -63,7 +63,7 @@ def test_gridworld_4_without_learner_noise_was_published_after_a_hundred_steps()
 
 def test_the_learners_start_distribution_explains_a_cell_that_differs():
     spec = RunSpec("gridworld-4", "published", learner_noise=0.05, expert_noise=0.1, alpha=0.8)
-    (cell,) = compare([finding.record for finding in flat(run([spec]))])
+    (cell,) = compare([result.record for result in flat(run([spec]))])
     found = explain(cell, draws=10)
     assert found.lowest < cell.published.mean < found.highest
     assert found.reason == "start noise"

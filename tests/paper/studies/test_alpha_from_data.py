@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from robustirl.paper.finite import Record, RunSpec
-from robustirl.paper.studies.alpha_from_data import AUTO, regrets, specs_of, summarise, to_markdown
+from robustirl.paper.studies.alpha_from_data import AUTO, as_cells, regrets, specs_of, summarize
 from robustirl.sweeps import run
 from robustirl.sweeps.executor import flat
 
@@ -32,14 +32,14 @@ def test_the_summary_takes_the_best_fixed_alpha_in_hindsight():
         record(-4.0, auto="states", expert=0.1, used=0.9),
         record(-7.5, auto="states", expert=0.2, used=0.81),
     ]
-    row, everything = summarise(records)
+    row, everything = summarize(records)
     assert row == dataclasses.replace(everything, environment="gridworld-1")
     assert row.auto == pytest.approx((0.25, 0.25))
     assert row.standard == pytest.approx((8.5, 8.5))
     assert row.best_alpha == 0.85
     assert row.best_fixed == pytest.approx((0.25, 0.25))
     assert row.estimated == pytest.approx(0.005)
-    assert "| gridworld-1 | 0.25, 0.25 | 8.50, 8.50 |" in to_markdown([row])
+    assert as_cells(row) == ("gridworld-1", "0.25, 0.25", "8.50, 8.50", "0.25, 0.25", "0.85", "+0.005")
 
 
 def test_a_run_with_estimated_alpha_uses_the_estimate():

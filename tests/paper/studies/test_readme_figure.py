@@ -2,8 +2,6 @@
 
 import dataclasses
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from robustirl.paper.studies.readme_figure import NOISES, specs_of
 from robustirl.paper.studies.toy_text import AUTO, choice
 from robustirl.sweeps import run
 from robustirl.sweeps.executor import flat
+from tests.commands import robustirl
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -67,10 +66,9 @@ def test_a_picture_without_the_robust_learner_is_refused(records, refused):
         figure_front(fixed)
 
 
-def test_a_folder_that_is_a_file_is_refused_in_one_line(tmp_path):
-    (tmp_path / "here").write_text("")
-    command = [sys.executable, "-m", "robustirl.paper.studies.readme_figure", "--out", "here"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr == "here is a file, but --out must name a folder; choose another name.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+def test_a_folder_that_is_a_file_is_refused_in_one_line(here, capsys):
+    (here / "here").write_text("")
+    status, out, err = robustirl("study readme-figure --out here", capsys)
+    assert (status, out) == (2, "")
+    assert err == "robustirl: here is a file, but --out must name a folder; choose another name."
+    assert [path.name for path in here.iterdir()] == ["here"]

@@ -28,7 +28,7 @@ PATHS, PATH_STEPS = 6, 150  # What is kept of the measured episodes, to be drawn
 class ExpertContext:
     """Trains experts, several attempts each, and keeps the best by measured return."""
 
-    def findings(self, specs: Sequence[ExpertSpec], size: int = 1) -> list[RunResult]:
+    def results(self, specs: Sequence[ExpertSpec], size: int = 1) -> list[RunResult]:
         """The experts of some specs that differ in their noise alone."""
         del size  # A batch of another size is compiled anew; there is but one on an accelerator.
         spec = specs[0]
@@ -64,7 +64,7 @@ class ContinuousContext:
     def expert(self, spec: ExpertSpec) -> RunResult:
         """An expert."""
         if spec not in self._experts:
-            (self._experts[spec],) = ExpertContext().findings([spec])
+            (self._experts[spec],) = ExpertContext().results([spec])
         return self._experts[spec]
 
     def expert_features(self, spec: ContinuousSpec) -> Float[Array, " d"]:
@@ -77,7 +77,7 @@ class ContinuousContext:
             self._features[key] = expert_features(demos, world.discount, spec.config)
         return self._features[key]
 
-    def findings(self, specs: Sequence[ContinuousSpec], size: int = 1) -> list[RunResult]:
+    def results(self, specs: Sequence[ContinuousSpec], size: int = 1) -> list[RunResult]:
         """What comes of some runs that differ in their noises, α and seed alone."""
         padded = [*specs, *[specs[-1]] * (size - len(specs))]  # A smaller batch would be compiled anew.
         worlds = [spec.world() for spec in padded]
@@ -127,7 +127,7 @@ def experts_of(find: Callable[[ExpertSpec], RunResult], specs: Sequence[Continuo
 
 
 def policy_from(name: str, arrays: Mapping[str, np.ndarray]) -> GaussianPolicy:
-    """The linear policy kept under that name in a finding's arrays."""
+    """The linear policy kept under that name in a result's arrays."""
     return GaussianPolicy((jnp.asarray(arrays[f"{name}_weights"]),), (), jnp.asarray(arrays[f"{name}_log_deviation"]))
 
 

@@ -20,9 +20,9 @@ WORLD: dict[str, list[float] | float] = {"weights": list(TRUE_WEIGHTS), "start":
 """The true reward R(s) = ⟨w, φ(s)⟩ with the features as printed, where paths start, and where the goal begins."""
 
 
-def continuous_row(finding: RunResult, experts: Mapping[ExpertSpec, RunResult], pool: Pool) -> dict[str, Any]:
+def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], pool: Pool) -> dict[str, Any]:
     """One run: where it belongs, its numbers, its reward as weights of the features as printed, and its paths."""
-    record, spec = finding.record, finding.record.spec
+    record, spec = result.record, result.record.spec
     expert = experts.get(spec.expert)
     at_home = next((e for e in experts.values() if e.record.spec == _at_home(spec)), None)
     return {
@@ -36,8 +36,8 @@ def continuous_row(finding: RunResult, experts: Mapping[ExpertSpec, RunResult], 
         "run": spec.identity,
         **{name: getattr(record, name) for name in SHOWN},
         "optimal_return": None if at_home is None else at_home.record.mean_return,
-        "weights": (np.asarray(finding.arrays["parameters"]) * np.asarray(SCALES[spec.scales])).tolist(),
-        "paths": _paths(finding, pool),
+        "weights": (np.asarray(result.arrays["parameters"]) * np.asarray(SCALES[spec.scales])).tolist(),
+        "paths": _paths(result, pool),
         "expert_paths": None if expert is None else _paths(expert, pool),
     }
 
@@ -67,14 +67,14 @@ def _at_home(spec: ContinuousSpec) -> ExpertSpec:
     )  # fmt: skip
 
 
-def _paths(finding: RunResult, pool: Pool) -> dict[str, Any]:
-    paths = np.asarray(finding.arrays["paths"])[:PATHS]
+def _paths(result: RunResult, pool: Pool) -> dict[str, Any]:
+    paths = np.asarray(result.arrays["paths"])[:PATHS]
     return {"at": pool.places(paths), "shape": paths.shape[:2]}
 
 
 def _make_rows(pool: Pool, certificates: bool, store: Store) -> RowMaker:
     del certificates
-    experts = {result.record.spec: result for result in store.findings("expert")}
+    experts = {result.record.spec: result for result in store.results("expert")}
     return lambda result: continuous_row(result, experts, pool)
 
 

@@ -44,9 +44,10 @@ def reproduce_continuous(
     redraw: bool = False,
     progress: Progress = lambda *_: None,
     engine: Engine | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Run what is missing, and write tables, figures and `report.html`, as far as they are not there already."""
-    outcome = compute(with_experts(specs), Path(out), progress, engine=engine)
+    outcome = compute(with_experts(specs), Path(out), progress, engine=engine, workers=workers)
     if not outcome.complete:
         return outcome
     page = Path(out) / "report.html"
@@ -128,7 +129,7 @@ def _landscape(store: Store) -> object:
     robust = dataclasses.replace(usual, alpha=best)
     if robust not in store or usual.expert not in store:
         return None
-    found = (store.finding(spec) for spec in (usual.expert, usual, robust))
+    found = (store.result(spec) for spec in (usual.expert, usual, robust))
     return figures.figure_landscape(*found, note=f"seed {usual.seed}")
 
 

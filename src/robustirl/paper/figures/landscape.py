@@ -38,20 +38,20 @@ def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, 
     )
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.2, 4.85), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
-        for axis, (title, reward, finding) in zip(figure.subplots(1, 3), panels, strict=True):
+        for axis, (title, reward, result) in zip(figure.subplots(1, 3), panels, strict=True):
             bare(axis, title)
             _contours(axis, reward)
-            _paths(axis, finding.arrays["paths"])
+            _paths(axis, result.arrays["paths"])
         where = rf"learner's noise $\epsilon_L = {spec.learner_noise:g}$, expert's $\epsilon_E = {spec.expert_noise:g}$"
         figure.suptitle(f"GaussianGrid, {where}" + (f"   ({note})" if note else ""), fontsize=11)
     return figure
 
 
-def _learnt(name: str, world: GaussianGrid, finding: RunResult) -> tuple[str, Callable, RunResult]:
-    theta = jnp.asarray(finding.arrays["parameters"])
-    record = finding.record
+def _learnt(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Callable, RunResult]:
+    theta = jnp.asarray(result.arrays["parameters"])
+    record = result.record
     title = f"learnt reward and player, {name}\nreturn {record.mean_return:.4g}, goal {record.goal_share:.0%}"
-    return title.replace("%", " %"), lambda state: theta @ world.features(state), finding
+    return title.replace("%", " %"), lambda state: theta @ world.features(state), result
 
 
 def _contours(axis: Axes, reward: Callable) -> None:

@@ -19,12 +19,12 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
         figure = Figure(figsize=(12.4, 6.6), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))
         (top, bottom) = figure.subplots(2, 4)
         draw_reward_map(top[0], environment)
-        for axis, finding in zip(top[1:3], (standard, robust), strict=True):
-            name = "standard" if finding is standard else rf"robust, $\alpha = {finding.record.spec.alpha:g}$"
-            title = f"learnt reward and policy\n{name} (return {finding.record.total_return:.4g})"
+        for axis, result in zip(top[1:3], (standard, robust), strict=True):
+            name = "standard" if result is standard else rf"robust, $\alpha = {result.record.spec.alpha:g}$"
+            title = f"learnt reward and policy\n{name} (return {result.record.total_return:.4g})"
             bare(axis, title)
-            scaled(axis, finding.arrays["reward"].reshape(shape), "cividis")
-            draw_policy(axis, finding.arrays["player"], shape)
+            scaled(axis, result.arrays["reward"].reshape(shape), "cividis")
+            draw_policy(axis, result.arrays["player"], shape)
             landmarks(axis, environment)
         bare(top[3], "its opponent")
         scaled(top[3], robust.arrays["reward"].reshape(shape), "cividis")

@@ -16,28 +16,28 @@ WIDE = 8.0
 """From this ratio of the largest to the smallest number on, an axis is logarithmic on both sides of zero."""
 
 
-def figure_regimes(findings: Sequence[ConditionResult]) -> Figure:
+def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
     """A row per condition: returns on the left, and on the right what each robust α gains over α = 1, with 95 % bars.
 
     Filled markers say that the intervals of α and of α = 1 do not overlap.
     """
-    names = list(dict.fromkeys(f.name for f in findings))
+    names = list(dict.fromkeys(f.name for f in results))
     if not names:
-        raise InvalidInputError("there are no findings to draw; run the study first.")
-    alphas = sorted({f.alpha for f in findings}, reverse=True)
+        raise InvalidInputError("there are no results to draw; run the study first.")
+    alphas = sorted({f.alpha for f in results}, reverse=True)
     styles = looks(alphas)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.5, 1.6 + 0.55 * len(names)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         handles: dict[str, object] = {}
-        for finding in findings:
-            look = styles[finding.alpha]
-            shift = 0.6 * (alphas.index(finding.alpha) / max(len(alphas) - 1, 1) - 0.5)
-            place = names.index(finding.name) + shift
-            for axes, value in ((left, finding.returns), (right, finding.gain)):
-                if axes is right and finding.alpha == 1:
+        for result in results:
+            look = styles[result.alpha]
+            shift = 0.6 * (alphas.index(result.alpha) / max(len(alphas) - 1, 1) - 0.5)
+            place = names.index(result.name) + shift
+            for axes, value in ((left, result.returns), (right, result.gain)):
+                if axes is right and result.alpha == 1:
                     continue
-                sure = finding.alpha == 1 or finding.verdict != "open"
+                sure = result.alpha == 1 or result.verdict != "open"
                 handles[look.label] = axes.errorbar(
                     value.mean,
                     place,
@@ -49,8 +49,8 @@ def figure_regimes(findings: Sequence[ConditionResult]) -> Figure:
                     capsize=2,
                     linewidth=1,
                 )
-        _stretch(left, [f.returns for f in findings])
-        _stretch(right, [f.gain for f in findings if f.alpha < 1])
+        _stretch(left, [f.returns for f in results])
+        _stretch(right, [f.gain for f in results if f.alpha < 1])
         left.set_yticks(range(len(names)), names)
         left.invert_yaxis()
         left.set_xlabel("mean return in the learner's world")

@@ -171,15 +171,15 @@ class ExperimentContext:
             throw=throw,
         )
 
-    def findings(self, specs: Sequence[RunSpec], size: int) -> list[RunResult]:
+    def results(self, specs: Sequence[RunSpec], size: int) -> list[RunResult]:
         """What comes of some runs; on a CPU as a batch of the usual size, since a smaller one would be compiled
         anew.
         """
         missing = size - len(specs) if jax.default_backend() == "cpu" else 0
         fits = self.fit([*specs, *[specs[-1]] * missing], steps=specs[0].steps, throw=False)
-        return [self.finding(spec, result, 0.0) for spec, result in zip(specs, fits, strict=False)]
+        return [self.result(spec, result, 0.0) for spec, result in zip(specs, fits, strict=False)]
 
-    def finding(self, spec: RunSpec, result: Fit, seconds: float) -> RunResult:
+    def result(self, spec: RunSpec, result: Fit, seconds: float) -> RunResult:
         """What a fit comes to in the learner's world."""
         noise = spec.learner_noise
         player = result.player if spec.train_noise is None else self._acting_on(result.reward, noise)

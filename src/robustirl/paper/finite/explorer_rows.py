@@ -38,10 +38,10 @@ class Finite:
         self._indices: dict[tuple[str, int, str], int] = {}
         self.worlds: list[dict[str, Any]] = []
 
-    def __call__(self, finding: RunResult) -> dict[str, Any]:
+    def __call__(self, result: RunResult) -> dict[str, Any]:
         """One run: where it belongs, its numbers, and where its arrays are."""
-        record, spec = finding.record, finding.record.spec
-        pool, arrays = self._pool, finding.arrays
+        record, spec = result.record, result.record.spec
+        pool, arrays = self._pool, result.arrays
         return {
             "environment": spec.environment,
             "kernel": spec.noise_model,

@@ -49,6 +49,7 @@ def reproduce(
     redraw: bool = False,
     progress: Progress = lambda *_: None,
     engine: Engine | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Run a plan's experiments, draw their figures, and write the report, as far as they are not there already.
 
@@ -57,9 +58,10 @@ def reproduce(
         out: The folder.
         redraw: Draw all figures and write the page again, even if no run was missing.
         progress: Told how far it is.
-        engine: What does the runs; processes of this machine when left out.
+        engine: What does the runs; processes of this machine if omitted.
+        workers: How many of them; chosen by the number of batches if omitted.
     """
-    outcome = compute(plan.specs, out, progress, engine=engine)
+    outcome = compute(plan.specs, out, progress, engine=engine, workers=workers)
     if not outcome.complete:
         return outcome
     from robustirl.paper.finite.report import write_report  # Late, since only the page needs its libraries.
@@ -128,7 +130,7 @@ def _maps(plan: Plan, store: Store, records: Sequence[Record], name: str, model:
 
         made = standard.spec.make_environment()
         assert isinstance(made, envs.GridWorld)
-        found = store.finding(standard.spec), store.finding(robust.spec)
+        found = store.result(standard.spec), store.result(robust.spec)
         return figures.figure_maps(made, *found, note=f"noise model: {model}{which}")
 
     return make

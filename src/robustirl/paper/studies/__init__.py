@@ -1,1 +1,7 @@
-"""Studies beyond the paper's figures, one module each."""
+"""Studies beyond the paper's figures, one module each; `robustirl study NAME` runs them (see `registry`)."""
+
+from robustirl.paper.studies.registry import Frame as Frame
+from robustirl.paper.studies.registry import Study as Study
+from robustirl.paper.studies.registry import StudyInterrupted as StudyInterrupted
+from robustirl.paper.studies.registry import register_study as register_study
+from robustirl.paper.studies.registry import studies as studies

@@ -5,16 +5,14 @@ the α that those trajectories suggest. The regret of a choice is what it return
 draw; it can be negative for an estimate that lies between the grid's points.
 """
 
-import argparse
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import enable_x64, write_atomically
 from robustirl.envs import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.irl import PAPER_STEPS
+from robustirl.mdp import as_count
 from robustirl.paper.finite.specs import (
     PAPER_ALPHAS,
     PAPER_ENVIRONMENTS,
@@ -24,7 +22,7 @@ from robustirl.paper.finite.specs import (
     RunSpec,
     grid_of_specs,
 )
-from robustirl.sweeps import compute
+from robustirl.paper.studies.registry import Frame, register_study
 
 TRAJECTORIES = 1000
 AUTO = "auto"
@@ -41,7 +39,7 @@ def specs_of(
     trajectories: int = TRAJECTORIES,
     steps: int = PAPER_STEPS,
 ) -> tuple[RunSpec, ...]:
-    """The runs: every fixed α and the estimated one, on the same demonstrations."""
+    """Return the runs: every fixed α and the estimated one, on the same demonstrations."""
     source = SOURCE.get(noise_model, "states")
     options = {"learner_noises": learner_noises, "expert_noises": expert_noises, "steps": steps}
     return tuple(
@@ -88,7 +86,7 @@ def regrets(records: Sequence[Record]) -> dict[tuple[str, float, float, int], di
     return {key: {choice: best[key] - value for choice, value in found.items()} for key, found in cells.items()}
 
 
-def summarise(records: Sequence[Record]) -> list[Row]:
+def summarize(records: Sequence[Record]) -> list[Row]:
     """A row per environment, and one for all."""
     found = regrets(records)
     rows = []
@@ -109,37 +107,39 @@ def summarise(records: Sequence[Record]) -> list[Row]:
     return rows
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
-    """The table as text."""
-    lines = [
-        "| environment | regret of auto: median, mean | of α = 1 | of the best fixed α | that α | mean of"
-        " α̂ - (1 - (ε_E - ε_L)₊) |",
-        "|" + " --- |" * 6,
-    ]
-    lines += [
-        f"| {r.environment} | {r.auto[0]:.2f}, {r.auto[1]:.2f} | {r.standard[0]:.2f}, {r.standard[1]:.2f} |"
-        f" {r.best_fixed[0]:.2f}, {r.best_fixed[1]:.2f} | {r.best_alpha:g} | {r.estimated:+.3f} |"
-        for r in rows
-    ]
-    return "\n".join(lines) + "\n"
+COLUMNS = (
+    "environment",
+    "regret of auto: median, mean",
+    "of α = 1",
+    "of the best fixed α",
+    "that α",
+    "mean of α̂ - (1 - (ε_E - ε_L)₊)",
+)
 
 
-def main() -> None:
-    """Run the study and print its tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, choices=range(2, 1001), metavar="2..1000", default=10)
-    parser.add_argument("--out", type=Path, default=Path("out/auto-alpha"))
-    arguments = parser.parse_args()
-    enable_x64()
-    for model in (UNIFORM_STATE, UNIFORM_ACTION):
-        out = arguments.out / model
-        outcome = compute(specs_of(model, draws=arguments.draws), out, _say)
-        if not outcome.complete:
-            return
-        table = to_markdown(summarise(outcome.records))
-        write_atomically(out / "auto-alpha.md", table)
-        print(f"\n{model}, α from {SOURCE[model]}\n\n{table}", end="")
+def as_cells(row: Row) -> tuple[str, ...]:
+    """Return a row as the entries under `COLUMNS`."""
+    regrets = (f"{median:.2f}, {mean:.2f}" for median, mean in (row.auto, row.standard, row.best_fixed))
+    return row.environment, *regrets, f"{row.best_alpha:g}", f"{row.estimated:+.3f}"
 
 
-def _say(phase: str, done: int, of: int) -> None:
-    print(f"\r{phase}: {done} of {of}", end="", flush=True)
+@register_study("alpha-from-data")
+@dataclasses.dataclass(frozen=True)
+class AlphaFromDataStudy:
+    """Set α estimated from demonstrations against α in hindsight, over environments, noises and draws."""
+
+    draws: int = 10
+    """How many draws of the demonstrations, at least 2."""
+    trajectories: int = TRAJECTORIES
+    """Episodes a draw."""
+    steps: int = PAPER_STEPS
+    """Parameter updates per run."""
+
+    def run(self, frame: Frame) -> None:
+        """Run both noise models, and write a table for each."""
+        as_count("--draws", self.draws, 2)
+        for model in (UNIFORM_STATE, UNIFORM_ACTION):
+            specs = specs_of(model, draws=self.draws, trajectories=self.trajectories, steps=self.steps)
+            rows = summarize(frame.compute(specs, model))
+            title = f"{model}, α from {SOURCE[model]}"
+            frame.write_table(f"{model}/alpha-from-data", COLUMNS, map(as_cells, rows), title)

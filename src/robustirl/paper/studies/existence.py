@@ -12,11 +12,12 @@ import itertools
 from collections.abc import Sequence
 
 from robustirl import envs
-from robustirl._runtime import enable_x64
 from robustirl.envs import NOISE_MODELS
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, RunSpec
+from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.sweeps import Progress
 from robustirl.theory import closest_occupancy, find_matching_policy, rank_test
 
 COLUMNS = (
@@ -76,8 +77,9 @@ def existence_table(
     *,
     expert: str = "soft",
     steps: int = PAPER_STEPS,
+    progress: Progress = lambda *_: None,
 ) -> list[Row]:
-    """The cells of some environments, one compiled call of IRL for each environment and noise model.
+    """Return the cells of some environments, one compiled call of IRL for each environment and noise model.
 
     Args:
         environments: Registered names.
@@ -86,6 +88,7 @@ def existence_table(
         expert_noises: ε_E.
         expert: `soft` or `optimal`, see `robustirl.planning.expert_policy`.
         steps: Adam steps of IRL.
+        progress: Told how many environments and noise models are finished.
 
     Example:
         >>> calm, noisy = existence_table(["three-state"], ["slip"], [0.1], [0.0, 0.2], expert="optimal", steps=0)
@@ -94,24 +97,13 @@ def existence_table(
         >>> noisy.consistent, noisy.feasible
         (True, True)
     """
-    return [
-        row
-        for name in environments
-        for model in _models_of(envs.make(name), noise_models)
-        for row in _rows(name, model, learner_noises, expert_noises, expert, steps)
-    ]
-
-
-def to_markdown(rows: Sequence[Row]) -> str:
-    """The table as text.
-
-    Example:
-        >>> row = Row("a", "b", 0.0, 0.1, 6, 4, 4, True, False, 0.036, 0.36, 0.4)
-        >>> print(to_markdown([row]).splitlines()[-1])
-        | a | b | 0 | 0.1 | 4 | 4 | 6 | yes | **no** | 0.036 | 0.36 | 0.4 |
-    """
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *map(_cells, rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    groups = [(name, model) for name in environments for model in _models_of(envs.make(name), noise_models)]
+    rows: list[Row] = []
+    for done, (name, model) in enumerate(groups):
+        progress("environments and noise models", done, len(groups))
+        rows += _rows(name, model, learner_noises, expert_noises, expert, steps)
+    progress("environments and noise models", len(groups), len(groups))
+    return rows
 
 
 def _models_of(environment: envs.Environment, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -152,7 +144,13 @@ def _row(lab: ExperimentContext, spec: RunSpec, irl_gap: float) -> Row:
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def as_cells(row: Row) -> tuple[str, ...]:
+    """Return a row as the entries under `COLUMNS`.
+
+    Example:
+        >>> " | ".join(as_cells(Row("a", "b", 0.0, 0.1, 6, 4, 4, True, False, 0.036, 0.36, 0.4)))
+        'a | b | 0 | 0.1 | 4 | 4 | 6 | yes | **no** | 0.036 | 0.36 | 0.4'
+    """
     # Where the two verdicts differ, the true one stands out.
     exists = ("yes" if row.feasible else "no") if row.consistent == row.feasible else "**no**"
     return (
@@ -174,6 +172,20 @@ def _distance(number: float) -> str:
     return "0" if number < 1e-9 else f"{number:.3g}"
 
 
-if __name__ == "__main__":
-    enable_x64()
-    print(to_markdown(existence_table(envs.names(), NOISE_MODELS)), end="")
+@register_study("existence")
+@dataclasses.dataclass(frozen=True)
+class ExistenceStudy:
+    """Tell in which cells a policy of the learner can match the expert: the rank test, the true answer, and IRL."""
+
+    environments: tuple[str, ...] = ()
+    """Which environments; all registered ones if omitted."""
+    noise_models: tuple[str, ...] = tuple(NOISE_MODELS)
+    """Which noise models; an environment that knows none of them has its own instead."""
+    steps: int = PAPER_STEPS
+    """Parameter updates of IRL."""
+
+    def run(self, frame: Frame) -> None:
+        """Write the table of all cells."""
+        names = self.environments or envs.names()
+        rows = existence_table(names, self.noise_models, steps=self.steps, progress=frame.progress)
+        frame.write_table("existence", COLUMNS, map(as_cells, rows))

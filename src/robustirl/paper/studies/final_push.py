@@ -3,17 +3,17 @@
 On FrozenLake a slipping expert waits beside a hole. Against an opponent every waiting step is a push into the hole with
 probability 1-α, so that from some α on no player can wait as long as the expert did. On CliffWalking the opponent's
 pushes keep the player off the edge. From exact occupancies, without sampling.
-
-    python -m robustirl.paper.studies.final_push
 """
+
+import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
-from robustirl._runtime import enable_x64
 from robustirl.irl import Fit, fit_many
 from robustirl.mdp import MDP
+from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.planning import discounted_return, expert_policy, state_occupancy, total_return
 from robustirl.theory import closest_occupancy
 
@@ -72,14 +72,26 @@ def cliff_walking(wind: float, alphas: tuple[float, ...] = CLIFF_ALPHAS) -> list
     ]
 
 
-def markdown(rows: list[dict[str, float]]) -> str:
-    """Rows of one kind as a table."""
-    lines = [f"| {' | '.join(rows[0])} |", "| " + " | ".join("---" for _ in rows[0]) + " |"]
-    return "\n".join(lines + [f"| {' | '.join(f'{value:.4g}' for value in row.values())} |" for row in rows])
+@register_study("final-push")
+@dataclasses.dataclass(frozen=True)
+class FinalPushStudy:
+    """Show where an opponent's push is final (FrozenLake) and where it teaches caution (CliffWalking)."""
 
+    slips: tuple[float, ...] = (0.2, 0.4)
+    """The expert's slip on the lake; the learner does not slip."""
+    winds: tuple[float, ...] = (0.1, 0.2, 0.4)
+    """The learner's wind on the cliff; the expert has none."""
 
-def main() -> None:
-    """Print both tables."""
-    enable_x64()
-    print(markdown([row for slip in (0.2, 0.4) for row in frozen_lake(slip)]), end="\n\n")
-    print(markdown([row for wind in (0.1, 0.2, 0.4) for row in cliff_walking(wind)]))
+    def run(self, frame: Frame) -> None:
+        """Write both tables."""
+        tables = {
+            "frozen-lake": [lambda slip=slip: frozen_lake(slip) for slip in self.slips],
+            "cliff-walking": [lambda wind=wind: cliff_walking(wind) for wind in self.winds],
+        }
+        for name, parts in tables.items():
+            rows: list[dict[str, float]] = []
+            for done, part in enumerate(parts):
+                frame.progress(name, done, len(parts))
+                rows += part()
+            cells = ([f"{value:.4g}" for value in row.values()] for row in rows)
+            frame.write_table(name, list(rows[0]) if rows else [], cells, name)

@@ -1,17 +1,49 @@
 """The conditions under which standard and robust relative-entropy IRL are compared, by question.
 
-`optimisation` asks how much of the published gap is mismatch and how much is optimisation; the next four look for the
-regime in which robustness pays in GaussianGrid, over the paper's `pairs` and beyond; `pendulum` takes another's world.
+`optimization` asks how much of the published gap is mismatch and how much is optimization; the next four look for the
+regime in which robustness pays in GaussianGrid, over the paper's `pairs` and beyond; `pendulum` is a swing-up world.
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from robustirl.control import PolicyGradientConfig
+from robustirl.control import EXPERT, PolicyGradientConfig, RewardedWorld
 from robustirl.envs import AWAY_FROM_ORIGIN, PUBLISHED_SCALES, UNIFORM_ACTION, GaussianGrid, pendulum
+from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER, RelativeEntropyConfig
 from robustirl.paper.continuous.specs import ALGORITHMS
-from robustirl.paper.studies.regimes import Condition
+
+PLENTY = 1000
+"""Demonstrations where their number is not the question."""
+DEFAULTS = RelativeEntropyConfig()
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """One comparison of standard and robust learners.
+
+    Attributes:
+        group: The question it belongs to.
+        name: What it is, in a few words.
+        expert: The expert's world M^E.
+        learner: The learner's world M^L, where returns are measured.
+        demonstrations: Episodes of the expert.
+        alphas: The α compared; one is the standard.
+        config: The settings of relative-entropy IRL.
+        training: How the expert is trained.
+        horizon: The longest episode of demonstrations and of the evaluation.
+    """
+
+    group: str
+    name: str
+    expert: RewardedWorld
+    learner: RewardedWorld
+    demonstrations: int = PLENTY
+    alphas: tuple[float, ...] = (1.0, 0.85)
+    config: RelativeEntropyConfig = DEFAULTS
+    training: PolicyGradientConfig = EXPERT
+    horizon: int = 1000
+
 
 DISCOUNTED = ALGORITHMS["discounted-once"]
 
@@ -21,7 +53,7 @@ def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:
     return GaussianGrid(noise, noise_model=noise_model, scales=PUBLISHED_SCALES)
 
 
-def optimisation() -> list[Condition]:
+def optimization() -> list[Condition]:
     """The pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change after the other."""
     ours = RelativeEntropyConfig()
     bare = dataclasses.replace(ours, ridge=0.0, centre="none")
@@ -35,7 +67,7 @@ def optimisation() -> list[Condition]:
     }
     return [
         Condition(
-            "optimisation",
+            "optimization",
             name,
             grid(0.2),
             grid(0.0),
@@ -119,10 +151,25 @@ def pendulum_sweep() -> list[Condition]:
 
 
 GROUPS: Mapping[str, Callable[[], list[Condition]]] = {
-    "optimisation": optimisation,
+    "optimization": optimization,
     "pairs": pairs,
     "strength": strength,
     "direction": direction,
     "demonstrations": demonstrations,
     "pendulum": pendulum_sweep,
 }
+
+
+def find_condition(group: str, name: str) -> Condition:
+    """Return the condition of this name in this group.
+
+    Example:
+        >>> find_condition("demonstrations", "3 episodes").demonstrations
+        3
+    """
+    if group not in GROUPS:
+        raise InvalidInputError(f"there is no group {group!r}; choose from {', '.join(GROUPS)}.")
+    found = {condition.name: condition for condition in GROUPS[group]()}
+    if name not in found:
+        raise InvalidInputError(f"there is no condition {name!r} in {group}; choose from {', '.join(found)}.")
+    return found[name]

@@ -1,31 +1,62 @@
-"""What the fits of a study say together: intervals over seeds, verdicts, a table, and a file of all outcomes."""
+"""The fits of the study of regimes as specs and records, and what they say together: intervals, verdicts, a table."""
 
-import csv
 import dataclasses
-import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from robustirl.errors import InvalidInputError
 from robustirl.paper.finite.layouts import Interval, interval
+from robustirl.paper.studies.regime_conditions import find_condition
+from robustirl.sweeps import Spec
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
-    """One fit: its α, its mean return in the learner's world (mean actions), and how often the goal was reached."""
+class RegimeSpec(Spec):
+    """One fit of the study.
+
+    Attributes:
+        group: The question it belongs to, a key of `GROUPS`.
+        condition: The name of the condition in that group.
+        alpha: α.
+        seed: Which demonstrations and which first policies, counted from 0.
+        seeds: How many seeds the study has.
+    """
 
     group: str
-    name: str
+    condition: str
     alpha: float
     seed: int
+    seeds: int
+
+    def check(self) -> None:
+        """Refuse a condition that is not there."""
+        find_condition(self.group, self.condition)
+
+
+@dataclasses.dataclass(frozen=True)
+class RegimeRecord:
+    """What a fit came to.
+
+    Attributes:
+        spec: What was run.
+        mean_return: The mean return in the learner's world, mean actions.
+        goal_share: The share of episodes that reached the goal.
+        feature_gap: The feature gap of the fit.
+        expert_return: The expert's return in its own world.
+        copied_return: The return of the expert's policy, unchanged, in the learner's world.
+        verdict: How the fit ended.
+        seconds: Time of the run.
+    """
+
+    spec: RegimeSpec
     mean_return: float
     goal_share: float
     feature_gap: float
-    status: str
     expert_return: float
     copied_return: float
+    verdict: str
+    seconds: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,26 +81,26 @@ class ConditionResult:
     verdict: str
 
 
-def findings(outcomes: Sequence[Outcome]) -> list[ConditionResult]:
-    """One finding per condition and α, in the order of the outcomes.
+def condition_results(records: Sequence[RegimeRecord]) -> list[ConditionResult]:
+    """Return one result per condition and α, in the order of the records.
 
     Example:
-        >>> rows = [Outcome("g", "n", a, s, r, 1.0, 0.1, "budget", 0.0, 0.0) for a, s, r in
+        >>> rows = [RegimeRecord(RegimeSpec("g", "n", a, s, 2), r, 1.0, 0.1, 0.0, 0.0, "budget", 0.0) for a, s, r in
         ...         [(1.0, 0, -10.0), (1.0, 1, -11.0), (0.9, 0, -2.0), (0.9, 1, -2.1)]]
-        >>> [(f.alpha, round(f.gain.mean, 2), f.verdict) for f in findings(rows)]
+        >>> [(f.alpha, round(f.gain.mean, 2), f.verdict) for f in condition_results(rows)]
         [(1.0, 0.0, 'open'), (0.9, 8.45, 'pays')]
     """
-    cells: dict[tuple[str, str, float], list[Outcome]] = {}
-    for row in outcomes:
-        cells.setdefault((row.group, row.name, row.alpha), []).append(row)
+    cells: dict[tuple[str, str, float], list[RegimeRecord]] = {}
+    for record in records:
+        cells.setdefault((record.spec.group, record.spec.condition, record.spec.alpha), []).append(record)
     found = []
-    for (group, name, alpha), rows in cells.items():
+    for (group, name, alpha), own in cells.items():
         standard = cells.get((group, name, 1.0))
         if standard is None:
             raise InvalidInputError(f"{group}, {name} has no runs with α = 1 to compare with; add 1 to its alphas.")
-        rows, standard = (sorted(part, key=lambda row: row.seed) for part in (rows, standard))
-        ours, theirs = (interval([row.mean_return for row in part]) for part in (rows, standard))
-        gain = interval([a.mean_return - b.mean_return for a, b in zip(rows, standard, strict=True)])
+        rows, beside = (sorted(part, key=lambda record: record.spec.seed) for part in (own, standard))
+        ours, theirs = (interval([row.mean_return for row in part]) for part in (rows, beside))
+        gain = interval([a.mean_return - b.mean_return for a, b in zip(rows, beside, strict=True)])
         verdict = "pays" if ours.low > theirs.high else "hurts" if ours.high < theirs.low else "open"
         goal = float(np.mean([row.goal_share for row in rows]))
         worst = min(row.mean_return for row in rows)
@@ -77,44 +108,39 @@ def findings(outcomes: Sequence[Outcome]) -> list[ConditionResult]:
     return found
 
 
-def to_markdown(outcomes: Sequence[Outcome]) -> str:
-    """A row per condition and α."""
-    lines = [
-        "| question | condition | expert at home | expert's policy here | α | mean return | gain over α = 1 |"
-        " worst seed | at the goal | |",
-        "|" + " --- |" * 10,
-    ]
-    endless = not any(row.goal_share for row in outcomes)  # A world without an end has no goal to reach.
-    beside = {(row.group, row.name): row for row in outcomes}
-    for f in findings(outcomes):
-        row = beside[f.group, f.name]
-        gain = "" if f.alpha == 1 else f"{f.gain.mean:+.1f} ± {f.gain.high - f.gain.mean:.1f}"
-        lines.append(
-            f"| {f.group} | {f.name} | {row.expert_return:.0f} | {row.copied_return:.0f} | {f.alpha:g} |"
-            f" {f.returns.mean:.1f} ± {f.returns.high - f.returns.mean:.1f} | {gain} | {f.worst:.0f} |"
-            f" {'' if endless else f'{100 * f.goal_share:.0f} %'} | {'' if f.alpha == 1 else f.verdict} |"
+COLUMNS = (
+    "question",
+    "condition",
+    "expert in its world",
+    "expert's policy here",
+    "α",
+    "mean return",
+    "gain over α = 1",
+    "worst seed",
+    "at the goal",
+    "",
+)
+
+
+def rows_of(records: Sequence[RegimeRecord]) -> list[tuple[str, ...]]:
+    """Return the entries under `COLUMNS`, a row per condition and α."""
+    endless = not any(record.goal_share for record in records)  # A world without an end has no goal to reach.
+    beside = {(record.spec.group, record.spec.condition): record for record in records}
+    rows = []
+    for f in condition_results(records):
+        record, robust = beside[f.group, f.name], f.alpha != 1
+        rows.append(
+            (
+                f.group,
+                f.name,
+                f"{record.expert_return:.0f}",
+                f"{record.copied_return:.0f}",
+                f"{f.alpha:g}",
+                f"{f.returns.mean:.1f} ± {f.returns.high - f.returns.mean:.1f}",
+                f"{f.gain.mean:+.1f} ± {f.gain.high - f.gain.mean:.1f}" if robust else "",
+                f"{f.worst:.0f}",
+                "" if endless else f"{100 * f.goal_share:.0f} %",
+                f.verdict if robust else "",
+            )
         )
-    return "\n".join(lines) + "\n"
-
-
-FIELDS = tuple(field.name for field in dataclasses.fields(Outcome))
-
-
-def to_csv(outcomes: Sequence[Outcome]) -> str:
-    """All outcomes, a line each."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(FIELDS)
-    writer.writerows(dataclasses.astuple(row) for row in outcomes)
-    return buffer.getvalue()
-
-
-def from_csv(path: Path) -> list[Outcome]:
-    """The inverse of `to_csv`."""
-    kinds = {field.name: field.type for field in dataclasses.fields(Outcome)}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    try:
-        return [Outcome(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]  # pyright: ignore
-    except (TypeError, ValueError, KeyError) as error:
-        raise InvalidInputError(f"{path} is not a table of this study ({error}); give another --out.") from None
+    return rows

@@ -3,176 +3,156 @@
 A condition is an expert's world, a learner's world, a number of demonstrations and the settings of the algorithm. In
 each, standard (α = 1) and robust learners are fitted to the same demonstrations with the same keys, over several
 seeds. A robust α pays where its 95 % interval of mean returns lies above that of α = 1, and hurts where it lies below.
-
-    python -m robustirl.paper.studies.regimes --out out/regimes strength direction demonstrations
 """
 
-import argparse
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from robustirl._runtime import enable_x64, write_atomically
-from robustirl.control import (
-    EXPERT,
-    PolicyGradientConfig,
-    RewardedWorld,
-    Training,
-    collect,
-    evaluate,
-    initial_players,
-    train_expert,
-)
-from robustirl.irl import RelativeEntropyConfig, expert_features, fit_relative_entropy_many
-from robustirl.paper.studies.regime_results import Outcome, findings, from_csv, to_csv, to_markdown
+from robustirl.control import PolicyGradientConfig, RewardedWorld, collect, evaluate, initial_players, train_expert
+from robustirl.errors import InvalidInputError
+from robustirl.irl import expert_features, fit_relative_entropy_many
+from robustirl.mdp import as_count
+from robustirl.paper.studies.regime_conditions import GROUPS, Condition, find_condition
+from robustirl.paper.studies.regime_results import COLUMNS, RegimeRecord, RegimeSpec, condition_results, rows_of
+from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.sweeps import Kind, RunResult, register
 
-PLENTY = 1000
-"""Demonstrations where their number is not the question."""
 EXPERT_ATTEMPTS = 3
 """Trainings of an expert, of which the best counts."""
 
-DEFAULTS = RelativeEntropyConfig()
 
+def specs_of(group: str, seeds: int) -> tuple[RegimeSpec, ...]:
+    """Return the fits of a group, condition by condition.
 
-@dataclasses.dataclass(frozen=True)
-class Condition:
-    """One comparison of standard and robust learners.
-
-    Attributes:
-        group: The question it belongs to.
-        name: What it is, in a few words.
-        expert: The expert's world M^E.
-        learner: The learner's world M^L, where returns are measured.
-        demonstrations: Episodes of the expert.
-        alphas: The α compared; one is the standard.
-        config: The settings of relative-entropy IRL.
-        training: How the expert is trained.
-        horizon: The longest episode of demonstrations and of the evaluation.
+    Example:
+        >>> len(specs_of("demonstrations", 2)), specs_of("demonstrations", 2)[1].seed
+        (12, 1)
     """
-
-    group: str
-    name: str
-    expert: RewardedWorld
-    learner: RewardedWorld
-    demonstrations: int = PLENTY
-    alphas: tuple[float, ...] = (1.0, 0.85)
-    config: RelativeEntropyConfig = DEFAULTS
-    training: PolicyGradientConfig = EXPERT
-    horizon: int = 1000
+    return tuple(
+        RegimeSpec(group, condition.name, alpha, seed, seeds)
+        for condition in GROUPS[group]()
+        for alpha in condition.alphas
+        for seed in range(seeds)
+    )
 
 
-Say = Callable[[str], object]
+class RegimeContext:
+    """Compute the fits of one condition after the other; an expert is trained once for each world."""
 
+    def __init__(self, key: PRNGKeyArray):
+        self._train_key, self._demo_key, self._fit_key, self._test_key = jax.random.split(key, 4)
+        self._experts: dict[tuple[Any, ...], Any] = {}
 
-def study(
-    conditions: Iterable[Condition],
-    *,
-    seeds: int,
-    key: PRNGKeyArray,
-    experts: dict[tuple[Any, ...], Training] | None = None,
-    say: Say = lambda _: None,
-) -> Iterator[list[Outcome]]:
-    """The outcomes of one condition after the other.
+    def results(self, specs: Sequence[RegimeSpec], size: int) -> list[RunResult]:  # noqa: ARG002
+        """Fit all α and seeds of one condition in one compiled call, and measure the players.
 
-    Experts are trained once per world, and kept in `experts` for further studies. Two more returns stand beside every
-    outcome: the expert's in its own world, and that of the expert's policy carried over to the learner's world as it
-    is, which is what imitation without a reward would give.
-    """
-    experts = {} if experts is None else experts
-    train_key, demo_key, fit_key, test_key = jax.random.split(key, 4)
-    for condition in conditions:
-        say(f"{condition.group}: {condition.name}")
-        place = _identity(condition.expert, condition.training)
-        if place not in experts:
-            start = initial_players(condition.expert, condition.config.deviation).player
-            experts[place] = train_expert(
-                condition.expert, config=condition.training, start=start, attempts=EXPERT_ATTEMPTS, key=train_key
+        Two more returns stand beside every fit: the expert's in its own world, and that of the expert's policy, used
+        unchanged in the learner's world, which is what imitation without a reward would give.
+        """
+        condition, seeds = find_condition(specs[0].group, specs[0].condition), specs[0].seeds
+        config, learner = condition.config, condition.learner
+        expert = self._expert(condition)
+        features = [
+            expert_features(
+                collect(condition.expert, expert, episodes=condition.demonstrations, horizon=condition.horizon, key=k),
+                condition.expert.discount,
+                config,
             )
-        expert = experts[place].player
-        yield _outcomes(condition, expert, seeds, demo_key, fit_key, test_key)
+            for k in jax.random.split(self._demo_key, seeds)
+        ]
+        fit_keys = list(jax.random.split(self._fit_key, seeds))
+        fits = fit_relative_entropy_many(
+            [learner] * len(specs),
+            [features[spec.seed] for spec in specs],
+            [spec.alpha for spec in specs],
+            config=config,
+            keys=[fit_keys[spec.seed] for spec in specs],
+            throw=False,
+        )
+
+        def measure(world: RewardedWorld, policy: Any) -> Any:
+            return evaluate(world, policy, horizon=condition.horizon, key=self._test_key)
+
+        own, copied = (float(measure(world, expert).mean_return) for world in (condition.expert, learner))
+        results = []
+        for spec, fit in zip(specs, fits, strict=True):
+            found = measure(learner, fit.player)
+            record = RegimeRecord(
+                spec=spec,
+                mean_return=float(found.mean_return),
+                goal_share=float(found.goal_share),
+                feature_gap=float(fit.verdict.feature_gap),
+                expert_return=own,
+                copied_return=copied,
+                verdict=fit.verdict.status.value,
+                seconds=0.0,
+            )
+            results.append(RunResult(record, {"parameters": np.asarray(fit.parameters)}))
+        return results
+
+    def _expert(self, condition: Condition) -> Any:
+        identity = _identity(condition.expert, condition.training)
+        if identity not in self._experts:
+            start = initial_players(condition.expert, condition.config.deviation).player
+            training = train_expert(
+                condition.expert,
+                config=condition.training,
+                start=start,
+                attempts=EXPERT_ATTEMPTS,
+                key=self._train_key,
+            )
+            self._experts[identity] = training.player
+        return self._experts[identity]
 
 
 def _identity(world: RewardedWorld, training: PolicyGradientConfig) -> tuple[Any, ...]:
-    """What tells worlds apart: their kind, their numbers, and how experts are trained in them."""
+    """Return what tells worlds apart: their kind, their numbers, and how experts are trained in them."""
     return jax.tree.structure(world), tuple(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(world)), training
 
 
-def _outcomes(condition: Condition, expert, seeds: int, demo_key, fit_key, test_key) -> list[Outcome]:
-    config, learner = condition.config, condition.learner
-    features = [
-        expert_features(
-            collect(condition.expert, expert, episodes=condition.demonstrations, horizon=condition.horizon, key=k),
-            condition.expert.discount,
-            config,
-        )
-        for k in jax.random.split(demo_key, seeds)
-    ]
-    fit_keys = list(jax.random.split(fit_key, seeds))
-    pairs = [(alpha, seed) for alpha in condition.alphas for seed in range(seeds)]
-    fits = fit_relative_entropy_many(
-        [learner] * len(pairs),
-        [features[seed] for _, seed in pairs],
-        [alpha for alpha, _ in pairs],
-        config=config,
-        keys=[fit_keys[seed] for _, seed in pairs],
-        throw=False,
+REGIMES = register(
+    Kind(
+        "regime",
+        RegimeSpec,
+        RegimeRecord,
+        table="results",
+        activity="conditions",
+        cpu_batch=1000,  # All α and seeds of a condition are one batch: they share the expert's demonstrations.
+        gpu_batch=1000,
+        min_batches_for_pool=1000,  # One process, which trains an expert once and uses all cores for a batch.
+        warm_up=False,
+        batch_key=lambda spec: (spec.group, spec.condition),
+        program_key=lambda spec: (spec.group, spec.condition),
+        context_key=lambda _: None,
+        make_context=lambda *_: RegimeContext(jax.random.key(0)),
     )
-
-    def measure(world: RewardedWorld, policy):
-        return evaluate(world, policy, horizon=condition.horizon, key=test_key)
-
-    own, copied = (float(measure(world, expert).mean_return) for world in (condition.expert, learner))
-    rows = []
-    for (alpha, seed), fit in zip(pairs, fits, strict=True):
-        found = measure(learner, fit.player)
-        rows.append(
-            Outcome(
-                condition.group,
-                condition.name,
-                alpha,
-                seed,
-                float(found.mean_return),
-                float(found.goal_share),
-                float(fit.verdict.feature_gap),
-                fit.verdict.status.value,
-                own,
-                copied,
-            )
-        )
-    return rows
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the study, or what is left of it; print its table, and draw its figure."""
-    from robustirl.paper.studies.regime_conditions import GROUPS
+@register_study("regimes")
+@dataclasses.dataclass(frozen=True)
+class RegimesStudy:
+    """Find out when robustness pays in continuous worlds: standard against robust relative-entropy IRL."""
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("out/regimes"))
-    parser.add_argument("--seeds", type=int, default=6)
-    parser.add_argument("groups", nargs="*", help=f"from {', '.join(GROUPS)}; all of them when left out")
-    options = parser.parse_args(arguments)
-    if unknown := set(options.groups) - set(GROUPS):
-        parser.error(f"there is no group {min(unknown)!r}; choose from {', '.join(GROUPS)}.")
-    if options.seeds < 2:
-        parser.error(f"--seeds is {options.seeds}, but an interval needs at least 2.")
-    enable_x64()
-    options.out.mkdir(parents=True, exist_ok=True)
-    experts: dict[tuple[Any, ...], Training] = {}
-    for group in options.groups or GROUPS:
-        path = options.out / f"{group}-{options.seeds}-seeds.csv"
-        done = from_csv(path) if path.exists() else []
-        missing = [c for c in GROUPS[group]() if (c.group, c.name) not in {(row.group, row.name) for row in done}]
-        for rows in study(missing, seeds=options.seeds, key=jax.random.key(0), experts=experts, say=print):
-            done += rows
-            write_atomically(path, to_csv(done))
-        write_atomically(path.with_suffix(".md"), to_markdown(done))
-        print(to_markdown(done))
-        from robustirl.paper.figures.regimes import figure_regimes
-        from robustirl.plotting import save_figure
+    groups: tuple[str, ...] = ()
+    """Which questions: optimization, pairs, strength, direction, demonstrations, pendulum; all if omitted."""
+    seeds: int = 6
+    """How many seeds a condition, at least 2."""
 
-        save_figure(figure_regimes(findings(done)), path.with_suffix(""))
+    def run(self, frame: Frame) -> None:
+        """Run the groups, each in a folder of its own, and write a table and a figure for each."""
+        as_count("--seeds", self.seeds, 2)
+        if unknown := set(self.groups) - set(GROUPS):
+            raise InvalidInputError(f"there is no group {min(unknown)!r}; choose from {', '.join(GROUPS)}.")
+        from robustirl.paper.figures.regimes import figure_regimes  # Here, so that only drawing loads matplotlib.
+
+        for group in self.groups or GROUPS:
+            name = f"{group}-{self.seeds}-seeds"
+            records = frame.compute(specs_of(group, self.seeds), name)
+            frame.write_table(f"{name}/{name}", COLUMNS, rows_of(records))
+            frame.save_figure(f"{name}/{name}", figure_regimes(condition_results(records)))

@@ -1,21 +1,17 @@
-"""Other people's worlds and real demonstrations: FrozenLake, CliffWalking and Taxi from ever more trajectories.
+"""FrozenLake, CliffWalking and Taxi from ever more recorded trajectories: standard against robust IRL.
 
-The expert is optimal in a world that slips (or blows, or rains) more than the learner's, or less; the learner has
-nothing but
-recorded trajectories, from ten to ten thousand. Standard and robust learners are compared over mismatches and
-numbers of trajectories, with 95 % intervals over draws of the trajectories.
+The expert is optimal in a world that slips (or blows, or rains) more than the learner's, or less. The learner has only
+recorded trajectories, from ten to ten thousand. Returns are means over draws of the trajectories with 95 % intervals.
 """
 
-import argparse
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
-from robustirl._runtime import enable_x64, write_atomically
+from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite.layouts import Interval, interval
 from robustirl.paper.finite.specs import Record, RunSpec
-from robustirl.sweeps import compute
+from robustirl.paper.studies.registry import Frame, register_study
 
 GYMNASIUM_SLIP = 2 / 3  # FrozenLake's default: one chance in three to go where one wants.
 AUTO = "auto"
@@ -92,8 +88,8 @@ def cells(records: Sequence[Record]) -> dict[Key, Interval]:
     return {key: interval(values) for key, values in groups.items()}
 
 
-def to_markdown(records: Sequence[Record]) -> str:
-    """A row per mismatch and number of trajectories, a column per α."""
+def table_of(records: Sequence[Record]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and the rows: a row per mismatch and number of trajectories, a column per α."""
     found = cells(records)
     choices = list(dict.fromkeys(key[3] for key in found))
     optimal = {r.spec.learner_noise: r.optimal_return for r in records}
@@ -102,46 +98,39 @@ def to_markdown(records: Sequence[Record]) -> str:
         if r.spec.auto:
             key = r.spec.learner_noise, r.spec.expert_noise, r.spec.demonstrations
             used.setdefault(key, []).append(r.alpha_used)
-    headings = " | ".join("auto" if name == AUTO else f"α = {name}" for name in choices)
-    lines = [
-        f"| ε_L | ε_E | trajectories | {headings} | mean α̂ | optimal |",
-        "|" + " --- |" * (len(choices) + 5),
-    ]
+    names = ("auto" if name == AUTO else f"α = {name}" for name in choices)
+    headings = ("ε_L", "ε_E", "trajectories", *names, "mean α̂", "optimal")
+    rows = []
     for learner, expert, count in dict.fromkeys(key[:3] for key in found):
         entries = (found[learner, expert, count, name] for name in choices)
-        values = " | ".join(f"{entry.mean:.2f} ± {entry.high - entry.mean:.2f}" for entry in entries)
+        values = (f"{entry.mean:.2f} ± {entry.high - entry.mean:.2f}" for entry in entries)
         own = used.get((learner, expert, count), [1.0])
-        lines.append(
-            f"| {learner:.3g} | {expert:.3g} | {count} | {values} | {sum(own) / len(own):.2f} |"
-            f" {optimal[learner]:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+        ends = f"{sum(own) / len(own):.2f}", f"{optimal[learner]:.2f}"
+        rows.append((f"{learner:.3g}", f"{expert:.3g}", str(count), *values, *ends))
+    return headings, rows
 
 
-def main() -> None:
-    """Run the study; print its tables, and draw its figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out/toy-text"))
-    parser.add_argument("worlds", nargs="*", help="all of them when left out")
-    arguments = parser.parse_args()
-    names = [world.environment for world in WORLDS]
-    if unknown := set(arguments.worlds) - set(names):
-        parser.error(f"there is no world {min(unknown)!r}; choose from {', '.join(names)}.")
-    enable_x64()
-    from robustirl.paper import figures
+@register_study("toy-text")
+@dataclasses.dataclass(frozen=True)
+class ToyTextStudy:
+    """Set standard against robust IRL on FrozenLake, CliffWalking and Taxi, from ever more trajectories."""
 
-    for world in WORLDS:
-        if arguments.worlds and world.environment not in arguments.worlds:
-            continue
-        out = arguments.out / world.environment
-        outcome = compute(world.specs(), out, _say)
-        if not outcome.complete:
-            return
-        table = to_markdown(outcome.records)
-        write_atomically(out / "table.md", table)
-        figures.save_figure(figures.figure_trajectories(outcome.records), out / world.environment)
-        print(f"\n{world.environment}, {world.noise_model}\n\n{table}", end="")
+    worlds: tuple[str, ...] = ()
+    """Which worlds; all of them if omitted."""
+    steps: int = PAPER_STEPS
+    """Parameter updates per run."""
 
+    def run(self, frame: Frame) -> None:
+        """Run the worlds, each in a folder of its own, and write a table and a figure for each."""
+        names = [world.environment for world in WORLDS]
+        if unknown := set(self.worlds) - set(names):
+            raise InvalidInputError(f"there is no world {min(unknown)!r}; choose from {', '.join(names)}.")
+        from robustirl.paper.figures import figure_trajectories  # Here, so that only drawing loads matplotlib.
 
-def _say(phase: str, done: int, of: int) -> None:
-    print(f"\r{phase}: {done} of {of}", end="", flush=True)
+        for world in WORLDS:
+            name = world.environment
+            if self.worlds and name not in self.worlds:
+                continue
+            records = frame.compute(world.specs(self.steps), name)
+            frame.write_table(f"{name}/table", *table_of(records), f"{name}, {world.noise_model}")
+            frame.save_figure(f"{name}/{name}", figure_trajectories(records))

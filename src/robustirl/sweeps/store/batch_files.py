@@ -31,11 +31,11 @@ class DamagedFileError(InvalidInputError):
         self.reason = reason
 
 
-def encode(findings: Sequence[RunResult]) -> bytes:
+def encode(results: Sequence[RunResult]) -> bytes:
     """A batch as the bytes of an npz file."""
-    content = {"configuration": configuration(), "records": [record_as_json(item.record) for item in findings]}
+    content = {"configuration": configuration(), "records": [record_as_json(item.record) for item in results]}
     text = json.dumps(content).encode()
-    arrays = {f"all_{name}": np.stack([item.arrays[name] for item in findings]) for name in findings[0].arrays}
+    arrays = {f"all_{name}": np.stack([item.arrays[name] for item in results]) for name in results[0].arrays}
     checksum = digest(text, arrays)
     buffer = io.BytesIO()
     np.savez_compressed(
@@ -59,7 +59,7 @@ def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
     return records, made_under
 
 
-def read_findings(path: Path) -> list[RunResult]:
+def read_results(path: Path) -> list[RunResult]:
     """The runs of a batch file with their arrays, after checking all of it."""
     records, _, arrays = _read(path)
     named = {name.removeprefix("all_"): array for name, array in arrays.items()}

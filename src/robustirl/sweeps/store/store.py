@@ -26,7 +26,7 @@ from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
 from robustirl.sweeps.kinds import kind_of
 from robustirl.sweeps.specs import RunResult, Spec
-from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_findings
+from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_results
 from robustirl.sweeps.store.note import as_text, note_of, read_note, require_same
 
 _LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\d+")
@@ -152,12 +152,12 @@ class Store:
     def __len__(self) -> int:
         return len(self._known)
 
-    def append(self, findings: Sequence[RunResult]) -> None:
+    def append(self, results: Sequence[RunResult]) -> None:
         """Add a finished batch."""
-        specs = [item.record.spec for item in findings]
+        specs = [item.record.spec for item in results]
         name = hashlib.sha256("".join(spec.identity for spec in specs).encode()).hexdigest()[:20]
         path = self.batches / f"{name}.npz"
-        write_atomically(path, encode(findings))
+        write_atomically(path, encode(results))
         self._known |= dict.fromkeys(specs, path)
 
     def records(self) -> list[Any]:
@@ -165,16 +165,16 @@ class Store:
         found = {record.spec: record for path in set(self._known.values()) for record in read_batch(path)[0]}
         return [found[spec] for spec in self.specs if spec in found]
 
-    def finding(self, spec: Spec) -> RunResult:
+    def result(self, spec: Spec) -> RunResult:
         """A finished run with its arrays."""
         if spec not in self._known:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
-        return next(item for item in read_findings(self._known[spec]) if item.record.spec == spec)
+        return next(item for item in read_results(self._known[spec]) if item.record.spec == spec)
 
-    def findings(self, *kinds: str) -> Iterator[RunResult]:
+    def results(self, *kinds: str) -> Iterator[RunResult]:
         """The finished runs of some kinds with their arrays, in no special order; every file is read once."""
         for path in dict.fromkeys(self._known.values()):
-            yield from (item for item in read_findings(path) if kind_of(item.record.spec).name in kinds)
+            yield from (item for item in read_results(path) if kind_of(item.record.spec).name in kinds)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

@@ -54,6 +54,7 @@ def compute(
     size: int | None = None,
     tables: bool = True,
     engine: Engine | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
@@ -67,7 +68,8 @@ def compute(
         progress: Told how far it is.
         size: Runs a batch, where the usual number does not suit the device.
         tables: Whether to write tables, which takes a library that a machine for computing may lack.
-        engine: What does the runs; processes of this machine when left out. This process alone writes.
+        engine: What does the runs; processes of this machine if omitted. This process alone writes.
+        workers: How many processes of this machine; if omitted, one per core for long sweeps on a CPU.
     """
     check_specs(specs)
     connection = contextlib.nullcontext() if engine is None else engine.connect()
@@ -77,8 +79,16 @@ def compute(
             for kind, own in by_kind(specs).items():
                 known = sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
-                equipment = kind.load_dependencies(store.finding, own) if known < len(own) else None
-                for batch in run(own, timing, done=store.__contains__, size=size, equipment=equipment, pool=pool):
+                equipment = kind.load_dependencies(store.result, own) if known < len(own) else None
+                for batch in run(
+                    own,
+                    timing,
+                    done=store.__contains__,
+                    workers=workers,
+                    size=size,
+                    equipment=equipment,
+                    pool=pool,
+                ):
                     store.append(batch)
                     new += len(batch)
                     progress(kind.activity, sum(spec in store for spec in own), len(own))
