@@ -9,6 +9,7 @@ from robustirl import planning as planning
 from robustirl import rewards as rewards
 from robustirl import theory as theory
 from robustirl._runtime import enable_x64 as enable_x64
+from robustirl._runtime import single_precision as single_precision
 from robustirl._runtime.deprecations import deprecated_names, support_moved_modules
 from robustirl._runtime.version import __version__ as __version__
 

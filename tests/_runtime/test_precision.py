@@ -1,117 +1,139 @@
-"""Single and double precision: what is said, and which tolerances follow."""
+"""Single and double precision: the scope of public functions, and the tolerances that follow."""
 
 import os
 import subprocess
 import sys
 import textwrap
+import timeit
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import robustirl
-from robustirl._runtime.precision import as_float, smallest_tolerance, solver_tolerance, sum_tolerance, tie_tolerance
+from robustirl import irl, planning
+from robustirl._runtime.precision import (
+    as_float,
+    smallest_tolerance,
+    solver_tolerance,
+    sum_tolerance,
+    tie_tolerance,
+    working_precision,
+)
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, MarkovGame
 
 SINGLE, DOUBLE = jnp.zeros(1, jnp.float32), jnp.zeros(1, jnp.float64)
 
 
-def in_single_precision(code):
-    """Run code in a fresh interpreter where nobody has asked for double precision."""
+def in_a_fresh_process(code):
+    """Run code in an interpreter where nothing was switched on and warnings are errors."""
     environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
-    code = textwrap.dedent(code)
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_single_precision_is_announced_once_and_still_solves():
-    done = in_single_precision(
+def test_the_first_script_is_exact_and_leaves_jax_alone():
+    done = in_a_fresh_process(
         """
-        import warnings
-        import numpy as np
-        from robustirl.errors import InvalidInputError, PrecisionWarning
-        from robustirl.mdp import MDP, MarkovGame
-        from robustirl.planning import expert_policy, newton, state_occupancy, value_iteration
+        import copy, pickle
+        import jax, jax.numpy as jnp, numpy as np
+        import robustirl
+        from robustirl import envs, irl, planning
 
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            for discount in (0.5, 0.9, 0.99):
-                kernel = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]])
-                game = MarkovGame(MDP(kernel, discount=discount), alpha=0.8)
-                quick, plain = newton(game, [-1.0, 0.0]), value_iteration(game, [-1.0, 0.0])
-                assert quick.value.dtype == np.float32
-                assert quick.verdict.converged and plain.verdict.converged
-                scale = max(1, np.abs(plain.value).max())
-                assert np.abs(quick.value - plain.value).max() <= 1e-3 * scale, discount
-                assert quick.verdict.error_bound <= 1e-3 * scale, discount
-                rho = state_occupancy(game.mdp, quick.mixture)
-                assert abs(rho.sum() - 1) < 1e-3
+        env = envs.make("gridworld-1")
+        world = env.mdp(noise=0.1)
+        rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward))
+        learner = env.mdp(noise=0.0)
+        fit = irl.fit(learner, rho, alpha=0.85)
+        assert not jax.config.jax_enable_x64 and jnp.zeros(1).dtype == jnp.float32
 
+        # The two-state chain of the closed form below, to ten digits.
+        kernel = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]])
         c = np.exp(-1.0)
-        way_out = MarkovGame(MDP(kernel, discount=0.5))
         exact = 2 * np.log((c + np.sqrt(c * c + 4 * c)) / 2)
-        assert abs(newton(way_out, [-1.0, 0.0]).value[0] - exact) <= 1e-4
-        assert expert_policy(way_out.mdp, [-1.0, 0.0], kind="optimal").tolist() == [[0, 1], [1, 0]]
+        game = robustirl.mdp.MarkovGame(robustirl.mdp.MDP(kernel, discount=0.5))
+        for method in ("newton", "value-iteration", "newton-krylov"):
+            assert abs(planning.solve(game, [-1.0, 0.0], method=method).value[0] - exact) < 1e-10, method
 
-        try:
-            newton(way_out, [-1.0, 0.0], tolerance=1e-10)
-        except InvalidInputError as error:
-            assert "float32" in str(error)
-        else:
-            raise AssertionError("a tolerance beyond float32 was accepted")
-
-        about = [str(w.message) for w in caught if issubclass(w.category, PrecisionWarning)]
-        assert len(about) == 1, about
-        assert "float32" in about[0] and "enable_x64" in about[0]
-        assert len(caught) == 1, [str(w.message) for w in caught]
+        # Results are plain arrays; worlds keep all their digits.
+        assert isinstance(fit.player, np.ndarray) and fit.player.dtype == np.float64
+        assert fit.player.argmax(-1).shape == (100,) and fit.mixture.dtype == np.float64
+        assert abs((fit.player @ np.ones(4)).sum() - 100) < 1e-10
+        assert abs(float(jnp.sum(fit.player)) - 100) < 1e-3
+        assert f"{fit.verdict.occupancy_gap:.3f}" == f"{float(fit.verdict.occupancy_gap):.3f}"
+        value = np.linspace(0, 1, 100) / 3
+        expected = np.einsum("sat,t->sa", np.asarray(learner.kernel.probabilities), value)
+        np.testing.assert_allclose(learner.kernel.expect(value), expected, rtol=0, atol=1e-14)
+        for other in (pickle.loads(pickle.dumps(learner)), copy.deepcopy(learner)):
+            for mine, theirs in zip(jax.tree.leaves(learner), jax.tree.leaves(other), strict=True):
+                assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+        assert np.array_equal(pickle.loads(pickle.dumps(fit)).player, fit.player)
+        again = irl.fit(learner, fit.expert_occupancy, alpha=fit.alpha)
+        assert np.array_equal(again.player, fit.player)
+        print(planning.total_return(learner, fit.player, env.reward).item().hex())
         """
     )
     assert done.returncode == 0, done.stderr
+    env = robustirl.envs.make("gridworld-1")
+    with jax.enable_x64(True):  # The same with JAX's own switch.
+        world, learner = env.mdp(noise=0.1), env.mdp(noise=0.0)
+        rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward))
+        player = irl.fit(learner, rho, alpha=0.85).player
+        assert isinstance(player, jax.Array)
+        np.testing.assert_allclose(
+            float.fromhex(done.stdout), planning.total_return(learner, player, env.reward), rtol=1e-12
+        )
 
 
-def test_a_world_from_before_the_switch_is_refused():
-    done = in_single_precision(
-        """
-        import warnings
-        import robustirl
-        from robustirl.errors import InvalidInputError
-
-        warnings.simplefilter("ignore")
-        world = robustirl.mdp.MDP([[[1.0]]], discount=0.5)
-        robustirl.enable_x64()
-        for use in (
-            lambda: robustirl.planning.solvers.newton(world, [1.0]),
-            lambda: robustirl.planning.solvers.value_iteration(robustirl.mdp.MarkovGame(world), [1.0]),
-            lambda: robustirl.planning.state_occupancy(world, [[1.0]]),
-            lambda: robustirl.planning.total_return(world, [[1.0]], [1.0]),
-        ):
-            try:
-                use()
-            except InvalidInputError as error:
-                assert "float32" in str(error) and "enable_x64" in str(error), error
-            else:
-                raise AssertionError("arrays of two precisions were mixed")
-        """
-    )
-    assert done.returncode == 0, done.stderr
+def test_single_precision_is_had_by_name():
+    kernel = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]])
+    with robustirl.single_precision():
+        for discount in (0.5, 0.9, 0.99):
+            game = MarkovGame(MDP(kernel, discount=discount), alpha=0.8)
+            quick, plain = (planning.solve(game, [-1.0, 0.0], method=m) for m in ("newton", "value-iteration"))
+            assert quick.value.dtype == np.float32
+            assert quick.verdict.converged
+            assert plain.verdict.converged
+            scale = max(1, np.abs(plain.value).max())
+            assert np.abs(quick.value - plain.value).max() <= 1e-3 * scale
+            assert quick.verdict.error_bound <= 1e-3 * scale
+            assert abs(planning.state_occupancy(game.mdp, quick.mixture).sum() - 1) < 1e-3
+        with pytest.raises(InvalidInputError, match="float32"):
+            planning.solve(game, [-1.0, 0.0], tolerance=1e-10)
+        fit = irl.fit(game.mdp, planning.state_occupancy(game.mdp, quick.player), steps=5)
+        assert fit.player.dtype == np.float32
+    solution = planning.solve(game, [-1.0, 0.0])  # Outside, that world is computed with in double precision.
+    assert solution.value.dtype == np.float64
+    np.testing.assert_allclose(solution.value, quick.value, rtol=1e-3)
 
 
-def test_double_precision_is_silent():
-    done = in_single_precision(
-        """
-        import warnings
-        import robustirl
+def test_public_functions_work_inside_a_transformation_of_somebody_else():
+    world = MDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.5)
 
-        warnings.simplefilter("error")
-        robustirl.enable_x64()
-        world = robustirl.mdp.MDP([[[1.0]]], discount=0.5)
-        assert robustirl.planning.solvers.newton(robustirl.mdp.MarkovGame(world), [1.0]).value.dtype == "float64"
-        """
-    )
-    assert done.returncode == 0, done.stderr
+    def value(reward):
+        return planning.solve(world, reward, method="newton").value
+
+    rewards = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    exact = [value(reward) for reward in rewards]
+    with jax.enable_x64(False):
+        jitted = jax.jit(value)(jnp.asarray(rewards[0]))
+        assert jitted.dtype == jnp.float32
+        np.testing.assert_allclose(jitted, exact[0], rtol=1e-6)
+        np.testing.assert_allclose(jax.vmap(value)(jnp.asarray(rewards)), exact, rtol=1e-6)
+        whole = jax.jit(lambda world, reward: planning.solve(world, reward).value)(world, jnp.asarray(rewards[0]))
+        np.testing.assert_allclose(whole, exact[0], rtol=1e-6)
 
 
-def test_the_tests_run_in_double_precision():
-    robustirl.enable_x64()
-    assert jnp.zeros(1).dtype == jnp.float64
+def test_the_scope_costs_little():
+    @working_precision
+    def nothing(x):
+        return x
+
+    with jax.enable_x64(False):
+        seconds = min(timeit.repeat(lambda: nothing(1.0), number=200, repeat=20)) / 200
+    assert seconds < 50e-6
 
 
 @pytest.mark.parametrize("array", [[1, 2], np.array([1, 2], np.float32), (True, False), jnp.arange(2)])

@@ -1,56 +1,193 @@
-"""Floating-point precision: which one is in use, and the tolerances that follow from it.
+"""Floating-point precision: the scope that public functions compute in, and the tolerances that follow from it.
 
-Everything tabular wants float64. JAX starts in float32; `enable_x64` is one call away, the command line
-and the tests make it, and a library call in float32 says so once and loosens its tolerances openly.
+Everything tabular is computed in float64, whatever JAX's default, which stays as it is. A public function opens a scope
+of its own (`working_precision`), and inside it JAX computes in double precision. Outside such a scope JAX cannot handle
+arrays of 64 bits: it rounds them to 32 with a warning, and `argmax` of one fails. Results therefore leave the scope as
+NumPy arrays. If JAX's default is float64 there is no scope, and results are JAX arrays.
 """
 
-import warnings
+import contextlib
+import contextvars
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from robustirl.errors import PrecisionWarning
 from robustirl.types import ArrayLike
 
-_warned = False
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_M = TypeVar("_M", bound=eqx.Module)
+_single: contextvars.ContextVar[bool] = contextvars.ContextVar("robustirl_single_precision", default=False)
+
+
+def _x64_scope(on: bool) -> contextlib.AbstractContextManager:
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(on)
+    from jax.experimental import enable_x64 as scope  # pyright: ignore[reportAttributeAccessIssue]  # Before JAX 0.8.
+
+    return scope(on)
 
 
 def enable_x64() -> None:
-    """Switch JAX to double precision; call it before the first array is made.
+    """Switch all of JAX to double precision.
+
+    robustirl does not need it: its functions compute in double precision whatever JAX's default. Call it, before the
+    first array is made, if your own JAX code should use float64, too; robustirl then returns JAX arrays.
 
     Example:
-        >>> import jax.numpy as jnp, robustirl
-        >>> robustirl.enable_x64()
-        >>> jnp.zeros(1).dtype
-        dtype('float64')
+        >>> import robustirl
+        >>> robustirl.enable_x64()  # doctest: +SKIP
     """
     jax.config.update("jax_enable_x64", True)
 
 
+@contextlib.contextmanager
+def single_precision() -> Iterator[None]:
+    """Compute in float32 inside this context: half the memory, and default tolerances near 1e-4 instead of 1e-10.
+
+    Build the world inside it, and use it there. This is for worlds of many states on a GPU, with discounts up to about
+    0.99. Threads started inside it compute in double precision.
+
+    Example:
+        >>> import robustirl
+        >>> with robustirl.single_precision():
+        ...     world = robustirl.mdp.MDP([[[1.0]]], discount=0.5)
+        ...     solution = robustirl.planning.solve(world, [1.0])
+        >>> str(solution.value.dtype), round(float(solution.value[0]), 3)
+        ('float32', 2.0)
+    """
+    token = _single.set(True)
+    try:
+        with _x64_scope(False):
+            yield
+    finally:
+        _single.reset(token)
+
+
+@contextlib.contextmanager
+def working_scope() -> Iterator[None]:
+    """Open the scope of `working_precision` around a block; what it computes stays a JAX array."""
+    with _x64_scope(not _single.get()):
+        yield
+
+
+def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorate a public function, so that it computes in double precision, or in single inside `single_precision()`.
+
+    The outermost decorated function opens the scope. Arrays in its result become NumPy arrays, and scalars become NumPy
+    scalars, except those of worlds, kernels and reward models (`DeviceModule`). Inside somebody's `jax.jit` or
+    `jax.vmap` they are cast to JAX's default types instead.
+    """
+
+    @functools.wraps(function)
+    def scoped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        double = not _single.get()
+        if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]
+            return function(*args, **kwargs)
+        with _x64_scope(double):
+            out = function(*args, **kwargs)
+            return _released(out) if double else out
+
+    return scoped
+
+
+def working_dtype() -> np.dtype:
+    """Return the type that the library computes in: float64, or float32 inside `single_precision()`."""
+    return np.dtype(np.float32 if _single.get() else np.float64)
+
+
+class DeviceModule(eqx.Module):
+    """A module whose arrays stay on the device in working precision, and whose methods compute in it.
+
+    Public methods and properties of subclasses are decorated with `working_precision`. Pickles hold NumPy arrays,
+    because JAX would restore arrays of 64 bits as 32.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, member in list(vars(cls).items()):
+            if getattr(member, "__isabstractmethod__", False) or (name.startswith("_") and name not in _SPECIAL):
+                continue
+            if isinstance(member, property) and member.fget is not None:
+                setattr(cls, name, property(working_precision(member.fget), doc=member.__doc__))
+            elif callable(member) and hasattr(member, "__code__"):
+                setattr(cls, name, working_precision(member))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _map_arrays(np.asarray, value) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with _x64_scope(True):
+            vars(self).update({name: _map_arrays(jnp.asarray, value) for name, value in state.items()})
+
+
+_SPECIAL = ("__init__", "__call__")
+
+
+def _map_arrays(change: Callable, tree: Any) -> Any:
+    """Change the arrays of a tree; modules in it look after their own."""
+
+    def one(leaf: Any) -> Any:
+        return change(leaf) if isinstance(leaf, jax.Array | np.ndarray) else leaf
+
+    return jax.tree.map(one, tree, is_leaf=lambda node: isinstance(node, DeviceModule))
+
+
+def _released(out: Any) -> Any:
+    """The result of a public function, as it can be used outside the scope; call it inside."""
+    if out is None or isinstance(out, str | bool | int | float | np.ndarray | DeviceModule):
+        return out
+    leaves, structure = jax.tree.flatten(out, is_leaf=lambda node: isinstance(node, DeviceModule))
+    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer)]
+    for array in arrays:
+        array.copy_to_host_async()  # All at once; one after the other would wait for the device each time.
+    return jax.tree.unflatten(structure, [_plain(leaf) if isinstance(leaf, jax.Array) else leaf for leaf in leaves])
+
+
+def _plain(leaf: jax.Array) -> Any:
+    if isinstance(leaf, Tracer):
+        return leaf.astype(_NARROW[leaf.dtype.name]) if leaf.dtype.name in _NARROW else leaf
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return leaf
+    array = np.asarray(leaf)
+    return array if array.ndim else array[()]
+
+
+_NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+
+
+@working_precision
+def in_working_precision(module: _M) -> _M:
+    """Return a module with its floating-point arrays cast to the working precision; itself, if they have it."""
+    dtype = working_dtype()
+    leaves, structure = jax.tree.flatten(module)
+    floats = [isinstance(leaf, jax.Array | np.ndarray) and jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in leaves]
+    if all(leaf.dtype == dtype for leaf, is_float in zip(leaves, floats, strict=True) if is_float):
+        return module
+    cast = [leaf.astype(dtype) if is_float else leaf for leaf, is_float in zip(leaves, floats, strict=True)]
+    return jax.tree.unflatten(structure, cast)
+
+
 def as_float(array: ArrayLike) -> Float[Array, "..."]:
-    """`array` in JAX's current default float type, with a single warning when that is float32."""
-    global _warned
-    out = jnp.asarray(array, dtype=float)
-    if out.dtype == jnp.float32 and not _warned:
-        _warned = True
-        warnings.warn(
-            "robustirl is computing in float32, so default tolerances are about 1e-4 instead of 1e-10;"
-            " call robustirl.enable_x64() before creating arrays for double precision.",
-            PrecisionWarning,
-            stacklevel=3,
-        )
-    return out
+    """Return `array` as a JAX array in working precision: float64, or float32 inside `single_precision()`."""
+    with _x64_scope(not _single.get()):
+        return jnp.asarray(array, dtype=float)
 
 
 def epsilon(array: Float[Array, "..."]) -> float:
-    """Machine epsilon of the array's type."""
+    """Return the machine epsilon of the array's type."""
     return float(jnp.finfo(array.dtype).eps)
 
 
 def solver_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> Float[Array, ""]:
-    """The accuracy solvers aim at by default, relative to `max(1, ‖V‖)`.
+    """Return the accuracy that solvers aim at by default, relative to `max(1, ‖V‖)`.
 
     1e-10 in float64 and 1e-4 in float32, raised where the discount leaves rounding no room: a residual
     is known to a few units in the last place and the error bound divides it by 1 - γ.
@@ -61,15 +198,15 @@ def solver_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> 
 
 
 def smallest_tolerance(array: Float[Array, "..."], discount: Float[Array, ""] | float) -> Float[Array, ""] | float:
-    """The tightest accuracy that this type can certify at this discount."""
+    """Return the tightest accuracy that this type can certify at this discount."""
     return 16 * epsilon(array) / (1 - discount)
 
 
 def tie_tolerance(array: Float[Array, "..."]) -> float:
-    """How close two action values must be, relative to the largest, to count as tied: about 1e-12 in float64."""
+    """Return how close two action values must be, relative to the largest, to count as tied: 1e-12 in float64."""
     return 4096 * epsilon(array)
 
 
 def sum_tolerance(dtype: np.dtype) -> float:
-    """How far from one the entries of a distribution given in this type may sum."""
+    """Return how far from one the entries of a distribution given in this type may sum."""
     return 1e-5 if np.finfo(dtype).eps > 1e-10 else 1e-10

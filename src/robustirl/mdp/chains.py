@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from robustirl._runtime import DeviceModule
+
 if TYPE_CHECKING:
     import scipy.sparse
 
@@ -29,7 +31,7 @@ class RankOne(NamedTuple):
     distribution: Float[Array, " S"]
 
 
-class AbstractChain(eqx.Module):
+class AbstractChain(DeviceModule):
     """P_π, as two products, and as a sparse matrix for direct solvers."""
 
     @abc.abstractmethod

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import as_float, sum_tolerance
+from robustirl._runtime import DeviceModule, as_float, sum_tolerance
 from robustirl._runtime.deprecations import warn_renamed
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from robustirl.mdp.successors import SuccessorKernel
 
 
-class AbstractKernel(eqx.Module):
+class AbstractKernel(DeviceModule):
     """How a world moves: T(s'|s,a) for every state s and action a.
 
     A row T(·|s,a) is a distribution over successors, or all zeros where the world has no such action.

@@ -3,20 +3,26 @@ r"""Markov decision processes without a reward, and the two-player game the pape
 The reward is a separate argument everywhere, because the learner has none (M = M_θ \ R_θ, Section 2.1).
 """
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import as_float, sum_tolerance
+from robustirl._runtime import (
+    DeviceModule,
+    as_float,
+    in_working_precision,
+    sum_tolerance,
+    working_dtype,
+    working_precision,
+)
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
 from robustirl.types import ArrayLike
 
 
-class MDP(eqx.Module):
+class MDP(DeviceModule):
     """A world M = (S, A, T, γ, P₀).
 
     Args:
@@ -71,7 +77,7 @@ class MDP(eqx.Module):
         return self.kernel.num_actions
 
 
-class MarkovGame(eqx.Module):
+class MarkovGame(DeviceModule):
     """The two-player zero-sum game on a world: T^{two,L,α} = α T(·|s,a_pl) + (1-α) T(·|s,a_op) (Section 4.3).
 
     With probability α the player's action is executed, otherwise the opponent's; α = 1 is the world itself.
@@ -95,26 +101,22 @@ def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:
 
 
 def as_game(game: "MarkovGame | MDP") -> "MarkovGame":
-    """A game as it is, or a world as the game without an opponent."""
+    """Return a game as it is, or a world as the game without an opponent; cast to the precision in use."""
     if isinstance(game, MarkovGame):
-        return game
+        return game if game.alpha.dtype == game.mdp.initial.dtype == working_dtype() else in_working_precision(game)
     return MarkovGame(as_world(game))
 
 
 def as_world(mdp: MDP) -> MDP:
-    """`mdp` itself, if it is one and of the precision in use."""
+    """Return `mdp` itself, if it is a world; one of another precision is cast to the one in use."""
     if not isinstance(mdp, MDP):
         raise InvalidInputError(
             f"a world is needed, but {type(mdp).__name__} was given; an environment's world is its .mdp(noise)."
         )
-    if mdp.initial.dtype != jnp.result_type(float):
-        raise InvalidInputError(
-            f"this world was built in {mdp.initial.dtype}, and the precision has been changed since;"
-            " build it after robustirl.enable_x64()."
-        )
-    return mdp
+    return mdp if mdp.initial.dtype == working_dtype() else in_working_precision(mdp)
 
 
+@working_precision
 def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Array, " S"]:
     """A checked reward R(s), or another vector by that name: one finite number per state."""
     checks.require_shape(name, reward, (as_world(mdp).num_states,), "states")
@@ -124,6 +126,7 @@ def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Ar
     return as_float(reward)
 
 
+@working_precision
 def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[Array, "S A"]:
     """A checked reward of states R(s), `[S]`, or of states and actions R(s,a), `[S, A]`.
 
@@ -149,6 +152,7 @@ def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[
     return jnp.where(mdp.mask, as_float(reward), 0)
 
 
+@working_precision
 def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
     checks.require_shape("the occupancy", occupancy, (as_world(mdp).num_states,), "states")

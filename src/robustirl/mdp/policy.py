@@ -4,13 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import as_float
+from robustirl._runtime import as_float, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.mdp import MDP
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
     """A checked policy of `mdp`: a distribution over the available actions of every state."""
     checks.require_shape("the policy", policy, mdp.mask.shape, "states, actions")
@@ -28,6 +29,7 @@ def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
     return as_float(policy)
 
 
+@working_precision
 def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
     """Every available action with the same probability.
 
@@ -39,6 +41,7 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
     return weights / weights.sum(-1, keepdims=True)
 
 
+@working_precision
 def mixture(
     player: Float[Array, "*batch S A"], opponent: Float[Array, "*batch S A"], alpha: Float[Array, "*batch"] | float
 ) -> Float[Array, "*batch S A"]:
@@ -52,6 +55,7 @@ def mixture(
     return weight * player + (1 - weight) * opponent
 
 
+@working_precision
 def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:
     """d_dyn(T, T') = max_{s,a} ‖T(·|s,a) - T'(·|s,a)‖₁ (Section 3.1), over pairs available in either world.
 
@@ -64,6 +68,7 @@ def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:
     return jnp.max(jnp.where(first.mask | second.mask, rows, 0))
 
 
+@working_precision
 def policy_distance(first: Float[Array, "S A"], second: Float[Array, "S A"]) -> Float[Array, ""]:
     """d_pol(π, π') = max_s ‖π(·|s) - π'(·|s)‖₁ (Section 3.1).
 

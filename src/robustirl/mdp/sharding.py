@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp.kernel import DenseKernel
 from robustirl.mdp.mdp import MDP
@@ -18,6 +19,7 @@ from robustirl.mdp.mdp import MDP
 AXIS = "states"
 
 
+@working_precision
 def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
     """The same world with its states spread evenly over the devices, all there are when left out.
 

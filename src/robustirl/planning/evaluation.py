@@ -5,12 +5,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world
 from robustirl.planning.linear.dense import solve_policy, solve_policy_transpose
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
     """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve; the reward is `[S]`, or R(s,a), `[S, A]`.
 
@@ -23,6 +25,7 @@ def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array,
     return solve_policy(mdp, policy, policy_reward(mdp, policy, reward))
 
 
+@working_precision
 def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
     """ρ(s) = (1-γ) Σ_t γ^t P(s_t = s), the normalised discounted state occupancy (Section 2.2).
 
@@ -35,16 +38,19 @@ def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
     return (1 - mdp.discount) * jnp.maximum(visits, 0)  # Rounding can leave an unvisited state a hair below zero.
 
 
+@working_precision
 def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
     """ρ(s,a) = ρ(s) π(a|s)."""
     return state_occupancy(mdp, policy)[:, None] * as_policy(policy, mdp)
 
 
+@working_precision
 def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, ""]:
     """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2)."""
     return mdp.initial @ policy_value(mdp, policy, reward)
 
 
+@working_precision
 def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int = 1000) -> Float[Array, ""]:
     """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
 
@@ -75,6 +81,7 @@ def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " 
     return total
 
 
+@working_precision
 def policy_reward(mdp: MDP, policy: Float[Array, "S A"], reward: ArrayLike) -> Float[Array, " S"]:
     """What a checked policy collects in each state: R(s) as it is, or Σ_a π(a|s) R(s,a).
 

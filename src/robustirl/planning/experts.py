@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from jaxtyping import Array, Float
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning.operators import Temperatures
@@ -17,6 +18,7 @@ from robustirl.types import ArrayLike
 ExpertKind = Literal["soft", "optimal"]
 
 
+@working_precision
 def expert_policy(
     mdp: MDP, reward: ArrayLike, *, kind: str = "soft", alpha: float = 1.0, tolerance: float | None = None
 ) -> Float[Array, "S A"]:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import tie_tolerance
+from robustirl._runtime import tie_tolerance, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 
@@ -57,6 +57,7 @@ class Backup(NamedTuple):
     opponent: Float[Array, "S A"]
 
 
+@working_precision
 def soft_maximum(
     q: Float[Array, "S A"],
     mask: Bool[Array, "S A"],
@@ -78,11 +79,13 @@ def soft_maximum(
     return best + temperature * jnp.log(total[:, 0]), weights / total
 
 
+@working_precision
 def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float[Array, ""]:
     """How close expected values must be to count as tied: a fixed fraction of the largest."""
     return tie_tolerance(expected) * jnp.max(jnp.abs(expected), where=mask, initial=0)
 
 
+@working_precision
 def two_player_backup(
     game: MarkovGame,
     reward: Reward,
@@ -99,6 +102,7 @@ def two_player_backup(
     return Backup(sure + gain - (1 - alpha) * loss, player, opponent)
 
 
+@working_precision
 def soft_backup(
     mdp: MDP, reward: Reward, value: Float[Array, " S"], temperature: float = 1.0
 ) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
@@ -116,6 +120,7 @@ def soft_backup(
     return sure + gain, policy
 
 
+@working_precision
 def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
     """The Bellman optimality operator (Appendix B) and its greedy policy, ties shared evenly."""
     return soft_backup(mdp, reward, value, temperature=0.0)

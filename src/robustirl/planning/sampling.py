@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, as_count, as_policy, as_reward
 from robustirl.planning.evaluation import require_sound
 from robustirl.types import ArrayLike
@@ -23,6 +24,7 @@ class SampledReturn(NamedTuple):
     deviation: Float[Array, ""]
 
 
+@working_precision
 def sampled_total_return(
     mdp: MDP,
     policy: ArrayLike,

@@ -13,7 +13,7 @@ r"""One function for all solvers, and the choice between them.
 import equinox as eqx
 import jax
 
-from robustirl._runtime import WORKING_BYTES, require_memory
+from robustirl._runtime import WORKING_BYTES, require_memory, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_action_reward, as_count, as_game, concrete
 from robustirl.planning.linear.dense import writes_matrices
@@ -32,6 +32,7 @@ LARGEST_INVERTED = 1000  # up to this size, and on the processor sparse factoris
 LARGEST_FACTORED = 300_000  # up to this.
 
 
+@working_precision
 def solve(
     game: MarkovGame | MDP,
     reward: ArrayLike,

@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from robustirl._runtime import as_float
+from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.types import ArrayLike, FloatTree
 
 
-class AbstractReward(eqx.Module):
+class AbstractReward(DeviceModule):
     """A parametrised reward over the states of a world."""
 
     @abc.abstractmethod

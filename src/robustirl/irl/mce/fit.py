@@ -19,7 +19,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from robustirl._runtime import WORKING_BYTES, as_float, require_memory, single_threaded_blas
+from robustirl._runtime import WORKING_BYTES, as_float, require_memory, single_threaded_blas, working_precision
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl._result import Fit, Status
 from robustirl.irl.mce.callbacks import Callback, learn_in_steps
@@ -35,6 +35,7 @@ PAPER_STEPS = 200
 _Given = tuple[MarkovGame, Float[Array, " S"], AbstractReward]  # What one fit of many is given.
 
 
+@working_precision
 def fit(
     mdp: MDP,
     occupancy: ArrayLike,
@@ -92,6 +93,7 @@ def fit(
     return _require_success(result, tolerance, "") if throw else result
 
 
+@working_precision
 def fit_many(
     mdps: Sequence[MDP],
     occupancies: Sequence[ArrayLike],
@@ -152,6 +154,7 @@ def fit_many(
     return [jax.tree.map(jnp.asarray, result) for result in out]
 
 
+@working_precision
 def fit_batch(
     mdps: Sequence[MDP],
     occupancies: Sequence[ArrayLike],

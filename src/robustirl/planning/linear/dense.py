@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP
 from robustirl.planning.linear.krylov import solve_chain
 
@@ -28,6 +29,7 @@ def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
     return jnp.eye(mdp.num_states, dtype=chain.dtype) - mdp.discount * chain
 
 
+@working_precision
 def solve_policy(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
     """(I - γ P_π)⁻¹ b: the value of collecting b in every state."""
     if not writes_matrices(mdp):
@@ -70,6 +72,7 @@ class PolicyInverse(eqx.Module):
         return residual @ self.matrix
 
 
+@working_precision
 def invert_policy(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse | None:
     """The inverse for a policy; none in a world that is too large for one."""
     return invert_matrix(mdp, policy) if writes_matrices(mdp) else None
@@ -128,6 +131,7 @@ def squared_inverse(
     return PolicyInverse(old.matrix + old.matrix @ fault), close, system
 
 
+@working_precision
 def refine_occupancy(
     mdp: MDP,
     policy: Float[Array, "S A"],

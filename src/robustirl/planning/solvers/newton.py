@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, MarkovGame, as_action_reward, as_count, as_game, mixture
 from robustirl.planning.linear.dense import (
     STRAIGHT,
@@ -46,6 +47,7 @@ AHEAD, AHEAD_ROUNDS = 8, 4  # After a step that did not help: sweeps a round, an
 DEFAULT_MAX_STEPS = 500  # Each halves the residual, so that this is out of reach in float64.
 
 
+@working_precision
 def newton(
     game: MarkovGame | MDP,
     reward: ArrayLike,

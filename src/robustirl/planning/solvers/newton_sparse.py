@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, AbstractChain, MarkovGame, as_action_reward, as_count, as_game, concrete
 from robustirl.planning.columns import ColumnGame, column_game
@@ -25,6 +26,7 @@ from robustirl.types import ArrayLike
 PATIENCE = 30  # Steps that may pass before the best residual is halved.
 
 
+@working_precision
 def newton_sparse(
     game: MarkovGame | MDP,
     reward: ArrayLike,

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from robustirl._runtime import as_float
+from robustirl._runtime import as_float, working_precision
 from robustirl.mdp import MDP, MarkovGame, as_action_reward, as_count, as_game
 from robustirl.planning.columns import ColumnGame, column_game
 from robustirl.planning.operators import Backup, Reward, Temperatures, as_temperatures, two_player_backup
@@ -18,6 +18,7 @@ from robustirl.planning.verdict import Solution, StoppingRule, Verdict, as_start
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def value_iteration(
     game: MarkovGame | MDP,
     reward: ArrayLike,
@@ -118,6 +119,7 @@ class FiniteHorizonSolution(eqx.Module):
     opponent: Float[Array, "H S A"]
 
 
+@working_precision
 def backward_induction(
     game: MarkovGame | MDP,
     reward: ArrayLike,
