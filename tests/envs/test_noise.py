@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.envs.noise import NOISE_MODELS, noisy_kernel, published_evaluation_kernel
+from robustirl.envs.noise import NOISE_MODELS, noisy_kernel
 from robustirl.mdp import BandedKernel, MixtureKernel, dynamics_distance
 
 UP, RIGHT, DOWN, LEFT = range(4)
@@ -85,7 +85,8 @@ def test_lists_of_successors_are_the_same_kernel_as_the_array(name, model):
         assert lists.leaky == array.leaky
         assert np.allclose(lists.to_sparse().toarray(), array.to_sparse().toarray(), atol=1e-15)
         lists, array = (
-            published_evaluation_kernel(moves, available, absorbing, level, dense=dense) for dense in (False, True)
+            noisy_kernel(moves, absorbing, level, "published", available=available, evaluation=True, dense=dense)
+            for dense in (False, True)
         )
         assert np.allclose(lists.to_sparse().toarray(), array.to_sparse().toarray(), atol=1e-15)
 

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from robustirl.envs.environment import Environment
-from robustirl.envs.noise import NOISE_MODELS, PUBLISHED, noisy_kernel, published_evaluation_kernel
+from robustirl.envs.noise import noise_model_names, noisy_kernel
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_floats, require_finite
 
@@ -91,21 +91,18 @@ class GridWorld(Environment):
 
     @property
     def noise_models(self) -> tuple[str, ...]:
-        return NOISE_MODELS
+        return noise_model_names()
 
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
-        model = self.choose_noise_model(noise, noise_model)
-        moves, available, absorbing = self._geometry()
-        return self._world(noisy_kernel(moves, absorbing, noise, model), available)
+        return self._world(noise, noise_model, evaluation=False)
 
     def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
-        model = self.choose_noise_model(noise, noise_model)
-        if model != PUBLISHED:
-            return self.mdp(noise, model)
-        moves, available, absorbing = self._geometry()
-        return self._world(published_evaluation_kernel(moves, available, absorbing, noise), available)
+        return self._world(noise, noise_model, evaluation=True)
 
-    def _world(self, kernel, available: np.ndarray) -> MDP:
+    def _world(self, noise: float, noise_model: str | None, *, evaluation: bool) -> MDP:
+        model = self.choose_noise_model(noise, noise_model)
+        moves, available, absorbing = self._geometry()
+        kernel = noisy_kernel(moves, absorbing, noise, model, available=available, evaluation=evaluation)
         initial = None if self.initial is None else self.initial.ravel()
         return MDP(kernel, discount=self.discount, initial=initial, mask=available)
 

@@ -14,43 +14,100 @@
 States that end an episode stay absorbing under all of them.
 """
 
+import dataclasses
+from collections.abc import Callable
+
 import numpy as np
 
 from robustirl._runtime import require_memory
+from robustirl.errors import InvalidInputError
 from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
-NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)
+NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)  # Those of the paper; `noise_model_names` has all of them.
 DENSE_GRID = 200  # States; up to here an array is faster than diagonals.
 
 
+@dataclasses.dataclass(frozen=True)
+class Moves:
+    """A deterministic world, before noise.
+
+    Attributes:
+        targets: `[S, A]`, the state each move leads to, the state itself where a move is blocked.
+        available: `[S, A]`, which moves are not blocked.
+        absorbing: `[S]`, whether the state keeps whatever enters it.
+        dense: Whether to make an array `[S, A, S]`, or diagonals or lists of successors.
+    """
+
+    targets: np.ndarray
+    available: np.ndarray
+    absorbing: np.ndarray
+    dense: bool
+
+
+NoiseModel = Callable[[Moves, float], AbstractKernel]
+"""Makes the kernel of a deterministic world at noise ε."""
+
+_models: dict[str, tuple[NoiseModel, NoiseModel]] = {}
+
+
+def register_noise_model(name: str, kernel: NoiseModel, evaluation: NoiseModel | None = None) -> None:
+    """Make a noise model known to all grids under a name.
+
+    Args:
+        name: What `GridWorld.mdp(noise, noise_model=name)` asks for.
+        kernel: Makes the kernel in which policies are planned and demonstrations are made.
+        evaluation: Makes the kernel in which returns are measured, if it differs.
+
+    Example:
+        >>> register_noise_model("frozen", lambda moves, noise: _astray(
+        ...     moves.targets, moves.absorbing, 0.0, moves.available / 4, moves.dense, leaky=False))
+        >>> "frozen" in noise_model_names()
+        True
+        >>> unregister_noise_model("frozen")
+    """
+    if name in _models:
+        raise InvalidInputError(f"a noise model named {name!r} is registered already; choose another name.")
+    _models[name] = kernel, kernel if evaluation is None else evaluation
+
+
+def unregister_noise_model(name: str) -> None:
+    """Forget a noise model."""
+    if _models.pop(name, None) is None:
+        raise InvalidInputError(f"there is no noise model {name!r} to unregister.")
+
+
+def noise_model_names() -> tuple[str, ...]:
+    """Return the registered names, in order of registration; the first is the default of grids."""
+    return tuple(_models)
+
+
 def noisy_kernel(
-    moves: np.ndarray, absorbing: np.ndarray, noise: float, model: str, *, dense: bool | None = None
+    moves: np.ndarray,
+    absorbing: np.ndarray,
+    noise: float,
+    model: str,
+    *,
+    available: np.ndarray | None = None,
+    evaluation: bool = False,
+    dense: bool | None = None,
 ) -> AbstractKernel:
-    """The kernel of a deterministic world under noise.
+    """Return the kernel of a deterministic world under noise.
 
     Args:
         moves: `[S, A]`, the state each move leads to, the state itself where a move is blocked.
         absorbing: `[S]`, whether the state keeps whatever enters it.
         noise: ε.
-        model: One of `NOISE_MODELS`.
-        dense: Whether to make an array `[S, A, S]` of it, or diagonals or lists of successors; by size when left out.
+        model: The name of a registered noise model.
+        available: `[S, A]`, which moves are not blocked; all of them, if omitted.
+        evaluation: Return the kernel in which returns are measured.
+        dense: Whether to make an array `[S, A, S]` of it, or diagonals or lists of successors; by size, if omitted.
     """
+    if model not in _models:
+        raise InvalidInputError(f"there is no noise model {model!r}; choose one of {', '.join(_models)}.")
     _require_room(moves, _dense(moves, dense))
-    shares = np.full(moves.shape, 1 / moves.shape[1])
-    if model == PUBLISHED:
-        shares = np.where(_repeated(moves), 0.0, shares)
-    if model == UNIFORM_STATE:
-        return _anywhere(moves, absorbing, noise, _dense(moves, dense))
-    return _astray(moves, absorbing, noise, shares, _dense(moves, dense), leaky=model == PUBLISHED)
-
-
-def published_evaluation_kernel(
-    moves: np.ndarray, available: np.ndarray, absorbing: np.ndarray, noise: float, *, dense: bool | None = None
-) -> AbstractKernel:
-    """The kernel under which the published returns are measured: noise draws an available move."""
-    shares = available / available.sum(1, keepdims=True)
-    return _astray(moves, absorbing, noise, shares, _dense(moves, dense), leaky=False)
+    available = np.ones(moves.shape, bool) if available is None else available
+    return _models[model][evaluation](Moves(moves, available, absorbing, _dense(moves, dense)), noise)
 
 
 def _require_room(moves: np.ndarray, dense: bool) -> None:
@@ -72,7 +129,7 @@ def _repeated(moves: np.ndarray) -> np.ndarray:
 
 
 def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: bool) -> AbstractKernel:
-    """With probability ε any state."""
+    """Return the kernel that leads anywhere with probability ε."""
     states = len(moves)
     weights = np.where(absorbing, 0.0, noise)
     here = np.where(absorbing[:, None], np.arange(states)[:, None], moves)
@@ -88,7 +145,7 @@ def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: boo
 def _astray(
     moves: np.ndarray, absorbing: np.ndarray, noise: float, shares: np.ndarray, dense: bool, *, leaky: bool
 ) -> AbstractKernel:
-    """With probability ε another of the state's own moves, with these shares `[S, A]`."""
+    """Return the kernel that draws, with probability ε, one of the state's own moves by shares `[S, A]`."""
     states, actions = moves.shape
     if dense:
         identity = np.eye(states)
@@ -102,3 +159,27 @@ def _astray(
     targets[absorbing] = np.flatnonzero(absorbing)[:, None, None]
     weights[absorbing] = np.eye(actions + 1)[0]
     return banded_or_lists(targets, weights, leaky=leaky)
+
+
+def _uniform_state(moves: Moves, noise: float) -> AbstractKernel:
+    return _anywhere(moves.targets, moves.absorbing, noise, moves.dense)
+
+
+def _uniform_action(moves: Moves, noise: float) -> AbstractKernel:
+    shares = np.full(moves.targets.shape, 1 / moves.targets.shape[1])
+    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=False)
+
+
+def _published(moves: Moves, noise: float) -> AbstractKernel:
+    shares = np.where(_repeated(moves.targets), 0.0, 1 / moves.targets.shape[1])
+    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=True)
+
+
+def _published_evaluation(moves: Moves, noise: float) -> AbstractKernel:
+    shares = moves.available / moves.available.sum(1, keepdims=True)
+    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=False)
+
+
+register_noise_model(UNIFORM_STATE, _uniform_state)
+register_noise_model(UNIFORM_ACTION, _uniform_action)
+register_noise_model(PUBLISHED, _published, _published_evaluation)
