@@ -93,7 +93,7 @@ def batch_job(job: dict[str, Any]) -> None:
     figure = next(iter(groups.values()))[:75]
     for runs, work in ((75, [figure]), (75 * job["environments"], list(groups.values()))):
         row, fits = measuring.timed(lambda work=work: [learn(g) for g in work], repeats=4, seconds=job["patience"])
-        failed = sum(int((~np.asarray(fit.verdict.planned)).sum()) for fit in fits)
+        failed = sum(int((~np.asarray(fit.verdict.valid)).sum()) for fit in fits)
         emit(
             "batch",
             noise_model=job["noise_model"],

@@ -4,19 +4,22 @@ import itertools
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from robustirl.errors import ConvergenceError
 from robustirl.irl import Status
+from robustirl.irl._result import require_success
 from robustirl.irl.relative_entropy.result import RelativeEntropyVerdict
 from tests.irl.test_saving import made
 
 
-@pytest.mark.parametrize(("sound", "converged", "stopped"), list(itertools.product([True, False], repeat=3)))
-def test_the_word_for_an_ending(sound, converged, stopped):
+@pytest.mark.parametrize(("valid", "converged", "stopped"), list(itertools.product([True, False], repeat=3)))
+def test_the_word_for_an_ending(valid, converged, stopped):
     expected = (
-        Status.FAILED if not sound else Status.CONVERGED if converged else Status.STOPPED if stopped else Status.BUDGET
+        Status.FAILED if not valid else Status.CONVERGED if converged else Status.STOPPED if stopped else Status.BUDGET
     )
-    assert Status.of(sound=sound, converged=converged, stopped=stopped) == expected
+    assert Status.of(valid=valid, converged=converged, stopped=stopped) == expected
 
 
 def test_a_history_is_cut_to_the_start_and_the_steps():
@@ -27,10 +30,10 @@ def test_a_history_is_cut_to_the_start_and_the_steps():
     assert jnp.allclose(fit.mixture, 0.9 * fit.player + 0.1 * fit.opponent, atol=1e-15)
 
 
-def verdict(gap=0.25, first=1.0, finished=0.5, sound=True):
+def verdict(gap=0.25, first=1.0, finished=0.5, valid=True):
     return RelativeEntropyVerdict(
         converged=jnp.asarray(False),
-        sound=jnp.asarray(sound),
+        valid=jnp.asarray(valid),
         stopped=jnp.asarray(False),
         rounds=jnp.asarray(9),
         feature_gap=jnp.asarray(gap),
@@ -50,7 +53,7 @@ NOTHING = "; before learning it was 0.25, so nothing was matched: the opponent i
         ({}, "budget after 9 rounds with a feature gap of 0.25."),
         ({"finished": 0.0}, f"budget after 9 rounds with a feature gap of 0.25{ENDLESS}."),
         ({"first": 0.25}, f"budget after 9 rounds with a feature gap of 0.25{NOTHING}."),
-        ({"first": 0.25, "sound": False}, "failed after 9 rounds with a feature gap of 0.25."),
+        ({"first": 0.25, "valid": False}, "failed after 9 rounds with a feature gap of 0.25."),
         (
             {"gap": 0.75, "first": 0.25, "finished": 0.0},
             f"budget after 9 rounds with a feature gap of 0.75{ENDLESS}{NOTHING}.",
@@ -59,3 +62,36 @@ NOTHING = "; before learning it was 0.25, so nothing was matched: the opponent i
 )
 def test_the_sentence_of_a_sampled_fit(options, text):
     assert str(verdict(**options)) == text
+
+
+def ended(**changes):
+    fit = made()
+    parts = {"valid": True, "converged": False, "stopped": False, "steps": 12, "occupancy_gap": 0.5} | changes
+    for name, value in parts.items():
+        fit = eqx.tree_at(lambda f, name=name: getattr(f.verdict, name), fit, jnp.asarray(value))
+    return fit
+
+
+def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
+    assert require_success(ended(), None, "") is not None
+    assert require_success(ended(stopped=True), 1e-3, "") is not None
+    assert require_success(ended(converged=True), 1e-3, "") is not None
+    with pytest.raises(ConvergenceError) as caught:
+        require_success(ended(), 1e-3, " (fit 1 of 2)")
+    assert str(caught.value).startswith(
+        "the occupancy gap is 5.000e-01 after 12 steps (fit 1 of 2), above the tolerance 1.000e-03; raise steps"
+    )
+    with pytest.raises(ConvergenceError) as caught:
+        require_success(ended(valid=False), None, " (fit 1 of 2)")
+    largest = float(np.abs(made().reward).max())
+    assert str(caught.value).startswith(
+        "the planner did not reach its accuracy after 12 steps of the fit (fit 1 of 2), where the largest reward was"
+        f" {largest:.1e}; take"
+    )
+
+
+def test_the_names_of_version_01_are_kept_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="FitVerdict.planned is deprecated; use FitVerdict.valid"):
+        assert made().verdict.planned
+    with pytest.warns(DeprecationWarning, match="use RelativeEntropyVerdict.valid"):
+        assert not verdict(valid=False).sound

@@ -12,11 +12,11 @@ from robustirl.irl.summary import summarise, warnings_of
 from tests.irl.test_saving import made
 
 
-def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, planned=True, stopped=False):
-    verdict = (jnp.asarray(converged), jnp.asarray(planned), jnp.asarray(stopped), jnp.asarray(steps), jnp.asarray(gap))
+def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, valid=True, stopped=False):
+    verdict = (jnp.asarray(converged), jnp.asarray(valid), jnp.asarray(stopped), jnp.asarray(steps), jnp.asarray(gap))
     return eqx.tree_at(
         lambda f: (
-            *(f.verdict.converged, f.verdict.planned, f.verdict.stopped, f.verdict.steps, f.verdict.occupancy_gap),
+            *(f.verdict.converged, f.verdict.valid, f.verdict.stopped, f.verdict.steps, f.verdict.occupancy_gap),
             *(f.history.occupancy_gap, f.alpha, f.reward),
         ),
         made(),
@@ -79,7 +79,7 @@ def test_what_it_was_learnt_from(options, text):
         ({"converged": True}, None, "converged after 12 steps"),
         ({}, 0.01, "after all 12 steps, above the tolerance"),
         ({"stopped": True}, None, "stopped after 12 steps, before its time"),
-        ({"planned": False}, None, "failed after 12 steps, at the last sound ones"),
+        ({"valid": False}, None, "failed after 12 steps, at the last sound ones"),
     ],
 )
 def test_how_it_ended(options, tolerance, text):
@@ -125,7 +125,7 @@ def test_doubts():
     assert warnings_of(fit(), evidence(alpha=chosen(False)), None) == ["the data do not settle α: a tenth is noise."]
     assert warnings_of(fit(), evidence(), 0.01) == ["the tolerance 0.01 was not reached."]
     assert warnings_of(fit(converged=True), evidence(), 0.01) == []
-    assert warnings_of(fit(planned=False), evidence(), 0.01) == [
+    assert warnings_of(fit(valid=False), evidence(), 0.01) == [
         "planning failed after 12 steps, where the reward had grown to 1.2e+01: no reward may match this expert, or the"
         " steps are too large."
     ]

@@ -1,23 +1,23 @@
-"""The paper's IRL algorithms: from a learner's world and an expert's occupancy to a reward and policies."""
+"""Learn a reward and policies for a learner's world from an expert's occupancy or samples."""
 
 from typing import TYPE_CHECKING
 
 from robustirl._runtime.deprecations import deprecated_names
-from robustirl.irl._result import Fit as Fit
-from robustirl.irl._result import FitVerdict as FitVerdict
-from robustirl.irl._result import History as History
+from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
 from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
 from robustirl.irl.loggers import WandbLogger as WandbLogger
 from robustirl.irl.mce.callbacks import Callback as Callback
-from robustirl.irl.mce.callbacks import Interrupted as Interrupted
 from robustirl.irl.mce.callbacks import Step as Step
 from robustirl.irl.mce.fit import PAPER_STEPS as PAPER_STEPS
 from robustirl.irl.mce.fit import fit as fit
 from robustirl.irl.mce.fit import fit_batch as fit_batch
 from robustirl.irl.mce.fit import fit_many as fit_many
+from robustirl.irl.mce.result import Fit as Fit
+from robustirl.irl.mce.result import FitVerdict as FitVerdict
+from robustirl.irl.mce.result import History as History
 from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS

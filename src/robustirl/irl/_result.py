@@ -1,109 +1,101 @@
-"""What a fit returns: the policies, the reward, how learning went, and a verdict on it."""
+"""What every fit returns: policies, parameters, a history and a verdict; and the check that raises on a bad one.
 
+`Fit` and `RelativeEntropyFit` are the two kinds. Each says in its own words what went wrong; when to raise is decided
+here, once for both.
+"""
+
+import abc
 import enum
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
-from robustirl.mdp import mixture
-from robustirl.types import ArrayLike, FloatTree
+from robustirl.errors import ConvergenceError
+from robustirl.types import ArrayLike
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Status(enum.StrEnum):
     """How a fit ended."""
 
     CONVERGED = "converged"
-    """The occupancy gap is within the tolerance asked for."""
+    """The gap is within the tolerance asked for."""
     BUDGET = "budget"
     """All steps were taken; the gap is what the history says."""
     STOPPED = "stopped"
     """A callback or an interrupt ended the fit early, at the step it had reached."""
     FAILED = "failed"
-    """A planner inside the fit could not vouch for its answer, so the fit stopped at the last one it could."""
+    """A step could not be computed reliably, so the fit ended at the last one that could."""
 
     @classmethod
-    def of(cls, *, sound: ArrayLike, converged: ArrayLike, stopped: ArrayLike) -> "Status":
-        """The word for these three answers."""
-        if not sound:
+    def of(cls, *, valid: ArrayLike, converged: ArrayLike, stopped: ArrayLike) -> "Status":
+        """Return the status for these three answers."""
+        if not valid:
             return cls.FAILED
         if converged:
             return cls.CONVERGED
         return cls.STOPPED if stopped else cls.BUDGET
 
 
-class FitVerdict(eqx.Module):
-    """How a fit ended.
+class AbstractVerdict(eqx.Module):
+    """How a fit ended: the part that all kinds of fits share."""
 
-    Attributes:
-        converged: Whether the occupancy gap came within the tolerance (zero, where none was given).
-        planned: Whether every planner call converged, to an error far below the temperature that shapes the policies.
-        stopped: Whether a callback or an interrupt ended the fit before its time.
-        steps: Parameter updates taken.
-        occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, at the end.
-        error_bound: The largest error bound ‖V - V*‖∞ of any planner call.
-    """
-
-    converged: Bool[Array, "*batch"]
-    planned: Bool[Array, "*batch"]
-    stopped: Bool[Array, "*batch"]
-    steps: Int[Array, "*batch"]
-    occupancy_gap: Float[Array, "*batch"]
-    error_bound: Float[Array, "*batch"]
+    converged: eqx.AbstractVar[Bool[Array, "*batch"]]
+    valid: eqx.AbstractVar[Bool[Array, "*batch"]]
+    stopped: eqx.AbstractVar[Bool[Array, "*batch"]]
 
     @property
     def status(self) -> Status:
-        """The verdict in a word."""
-        return Status.of(sound=self.planned, converged=self.converged, stopped=self.stopped)
+        """The verdict in one word."""
+        return Status.of(valid=self.valid, converged=self.converged, stopped=self.stopped)
+
+    @abc.abstractmethod
+    def history_length(self) -> int:
+        """Return the number of entries that the history of this fit has."""
 
 
-class History(eqx.Module):
-    """One entry for the start and one for every step taken.
+class AbstractFit(eqx.Module):
+    """The outcome of inverse reinforcement learning: the part that all kinds of fits share."""
 
-    Attributes:
-        occupancy_gap: ‖ρ_mix - ρ‖₁.
-        dual: The objective (1-γ) P₀ᵀV_θ - ρᵀR_θ that learning lowers; its gradient in R is ρ_mix - ρ.
-        planner_steps: Newton steps of the planner.
+    alpha: eqx.AbstractVar[Float[Array, "*batch"]]
+    history: eqx.AbstractVar[Any]
+    verdict: eqx.AbstractVar[Any]
+
+    def trimmed(self) -> "Self":
+        """Return the fit with its history cut to the steps taken; loops reserve room for more."""
+        length = self.verdict.history_length()
+        return eqx.tree_at(lambda fit: fit.history, self, jax.tree.map(lambda log: log[:length], self.history))
+
+    @abc.abstractmethod
+    def explain_failure(self, which: str) -> str:
+        """Return a sentence about a fit that ended in a step that could not be computed reliably."""
+
+    @abc.abstractmethod
+    def explain_gap(self, tolerance: float, which: str) -> str:
+        """Return a sentence about a fit that took all steps and missed its tolerance."""
+
+
+AnyFit = TypeVar("AnyFit", bound=AbstractFit)
+
+
+def require_success(fit: AnyFit, tolerance: float | None, which: str = "") -> AnyFit:
+    """Return `fit`, or raise if it failed or took all its steps without reaching a tolerance that was given.
+
+    A fit that a callback stopped does not raise: whoever stopped it knows. `which` names the fit within a batch.
     """
+    verdict = fit.verdict
+    if verdict.status == Status.FAILED:
+        raise ConvergenceError(fit.explain_failure(which))
+    if tolerance is not None and verdict.status == Status.BUDGET:
+        raise ConvergenceError(fit.explain_gap(tolerance, which))
+    return fit
 
-    occupancy_gap: Float[Array, "*batch T"]
-    dual: Float[Array, "*batch T"]
-    planner_steps: Int[Array, "*batch T"]
 
-
-class Fit(eqx.Module):
-    """The outcome of (robust) maximum causal entropy IRL.
-
-    Attributes:
-        player: `[S, A]`, π_pl: the policy to act with.
-        opponent: `[S, A]`, π_op.
-        reward: `[S]`, the learnt R_θ.
-        parameters: θ.
-        value: `[S]`, the value of the game under the learnt reward.
-        expert_occupancy: `[S]`, ρ, what was to be matched.
-        occupancy: `[S]`, ρ of the mixture α π_pl + (1-α) π_op in the learner's world.
-        alpha: α.
-        history: How learning went.
-        verdict: How it ended.
-    """
-
-    player: Float[Array, "*batch S A"]
-    opponent: Float[Array, "*batch S A"]
-    reward: Float[Array, "*batch S"]
-    parameters: FloatTree
-    value: Float[Array, "*batch S"]
-    expert_occupancy: Float[Array, "*batch S"]
-    occupancy: Float[Array, "*batch S"]
-    alpha: Float[Array, "*batch"]
-    history: History
-    verdict: FitVerdict
-
-    @property
-    def mixture(self) -> Float[Array, "*batch S A"]:
-        """α π_pl + (1-α) π_op."""
-        return mixture(self.player, self.opponent, self.alpha)
-
-    def trimmed(self) -> "Fit":
-        """The fit with its history cut to the steps taken; loops make room for all of them beforehand."""
-        length = int(self.verdict.steps) + 1
-        return eqx.tree_at(lambda f: f.history, self, jax.tree.map(lambda log: log[:length], self.history))
+def warn_renamed(old: str, new: str) -> None:
+    """Warn that an attribute of version 0.1 has another name now."""
+    warnings.warn(f"{old} is deprecated; use {new}.", DeprecationWarning, stacklevel=3)

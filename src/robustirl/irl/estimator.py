@@ -23,11 +23,12 @@ from robustirl.demonstrations import (
     estimate_occupancy,
 )
 from robustirl.errors import InvalidInputError
+from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
-from robustirl.irl._result import Fit
 from robustirl.irl.evidence import Evidence, gather
-from robustirl.irl.mce.callbacks import Callback, Interrupted
+from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
+from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summarise, warnings_of

@@ -3,8 +3,9 @@
 import numpy as np
 
 from robustirl.demonstrations import episodes_needed
-from robustirl.irl._result import Fit, Status
+from robustirl.irl._result import Status
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.mce.result import Fit
 
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
 

@@ -75,7 +75,10 @@ class StoppingRule(eqx.Module):
 
 
 def stopping_rule(
-    game: MarkovGame, reward: Reward, tolerance: float | None, temperatures: Temperatures = Temperatures()
+    game: MarkovGame,
+    reward: Reward,
+    tolerance: float | Float[Array, ""] | None,
+    temperatures: Temperatures = Temperatures(),
 ) -> StoppingRule:
     """The rule for a game, with the default tolerance of its precision and discount when none is given.
 

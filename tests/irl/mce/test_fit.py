@@ -1,11 +1,9 @@
 """The learning loop: what it must reach, what it shares, what it reports."""
 
 import functools
-import inspect
 import subprocess
 import sys
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,12 +13,10 @@ import pytest
 from robustirl import envs
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl import ADAM, LBFGS, Status, fit, fit_many
-from robustirl.irl.mce.fit import _once, _require_success, _reward_models, _stack
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures, expert_policy, newton, state_occupancy
 from robustirl.rewards import LinearReward, TabularReward
 from tests.irl.reference import reference_fit
-from tests.irl.test_saving import made as made_up_fit
 
 
 @functools.cache
@@ -150,7 +146,7 @@ def test_one_adam_step_is_adams():
     assert jnp.allclose(result.reward, jnp.asarray(updates), atol=1e-7)
 
 
-def test_any_optax_optimiser_is_accepted():
+def test_any_optax_optimizer_is_accepted():
     world, rho = problem()
     for optimizer in (optax.sgd(10.0), optax.chain(optax.clip(0.01), optax.adamw(0.1))):
         result = fit(world, rho, steps=30, optimizer=optimizer)
@@ -203,7 +199,7 @@ def test_a_tolerance_that_is_missed_is_an_error_unless_told_otherwise():
 def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
     world, rho = problem()
     wild = optax.sgd(1e308)
-    with pytest.raises(ConvergenceError, match=r"planning failed after \d+ steps .*no reward may match this expert"):
+    with pytest.raises(ConvergenceError, match=r"the planner did not reach its accuracy after \d+ steps"):
         fit(world, rho, steps=50, optimizer=wild)
     result = fit(world, rho, steps=50, optimizer=wild, throw=False)
     assert result.verdict.status == Status.FAILED
@@ -308,7 +304,7 @@ def test_values_of_the_wrong_type_are_named_where_no_type_checker_runs():
         (
             "steps is 2.5, but a whole number",
             "alpha is '0.9', but a number",
-            "the optimizer is 'adam', but an Optax optimiser",
+            "the optimizer is 'adam', but an Optax optimizer",
             "a world is needed, but GridWorld was given",
             "the reward is not a reward model",
             "the temperatures are 0.5, but two numbers",
@@ -334,56 +330,3 @@ def test_bad_batches_are_named():
         fit_many([world, random_world(0)], [rho, np.full(6, 1 / 6)], [1.0, 1.0])
     with pytest.raises(InvalidInputError, match="1 reward models were given for 2 fits"):
         fit_many([world] * 2, [rho] * 2, [1.0, 1.0], rewards=[TabularReward(36)])
-
-
-def test_what_is_given_several_times_is_stacked_in_its_places(refused):
-    one, two = (jnp.zeros(2), jnp.asarray(1.0)), (jnp.ones(2), jnp.asarray(2.0))
-    vectors, numbers = _stack([one, two, one], "world")
-    assert vectors.tolist() == [[0, 0], [1, 1], [0, 0]]
-    assert numbers.tolist() == [1, 2, 1]
-    assert _stack([one, two], "world")[1].tolist() == [1, 2]
-    with refused("the worlds of one batch differ in shape or kind"):
-        _stack([one, two, (jnp.zeros(3), jnp.asarray(1.0))], "world")
-
-
-def test_the_same_arguments_are_checked_once():
-    made = _once(lambda first, second: [first, second], ["a", "b", "a", "a"], ["c", "c", "c", "d"])
-    assert made == [["a", "c"], ["b", "c"], ["a", "c"], ["a", "d"]]
-    assert made[0] is made[2]
-    assert made[0] is not made[3]
-
-
-def ended(**changes):
-    fit = made_up_fit()
-    parts = {"planned": True, "converged": False, "stopped": False, "steps": 12, "occupancy_gap": 0.5} | changes
-    for name, value in parts.items():
-        fit = eqx.tree_at(lambda f, name=name: getattr(f.verdict, name), fit, jnp.asarray(value))
-    return fit
-
-
-def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
-    assert _require_success(ended(), None, "") is not None
-    assert _require_success(ended(stopped=True), 1e-3, "") is not None
-    assert _require_success(ended(converged=True), 1e-3, "") is not None
-    with pytest.raises(ConvergenceError) as caught:
-        _require_success(ended(), 1e-3, " (fit 1 of 2)")
-    assert str(caught.value).startswith(
-        "the occupancy gap is 5.000e-01 after 12 steps (fit 1 of 2), above the tolerance 1.000e-03; raise steps"
-    )
-    with pytest.raises(ConvergenceError) as caught:
-        _require_success(ended(planned=False), None, " (fit 1 of 2)")
-    largest = float(np.abs(made_up_fit().reward).max())
-    assert str(caught.value).startswith(
-        f"planning failed after 12 steps of the fit (fit 1 of 2), where the reward had grown to {largest:.1e}: no"
-    )
-
-
-def test_reward_models_are_one_for_all_or_one_for_each(refused):
-    worlds = [random_world(0), random_world(1)]
-    assert [len(model.initial_parameters()) for model in _reward_models(None, worlds)] == [6, 6]
-    one = TabularReward(6)
-    assert all(model is one for model in _reward_models(one, worlds))
-    with refused("1 reward models were given for 2 fits"):
-        _reward_models([one], worlds)
-    with refused("the reward is not a reward model"):
-        inspect.unwrap(_reward_models)([one, None], worlds)

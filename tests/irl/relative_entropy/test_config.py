@@ -57,7 +57,12 @@ def test_the_papers_settings_are_algorithm_3_as_printed():
 
 def test_the_papers_numbers_are_the_defaults_of_a_fit():
     chosen = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
-    assert (chosen["alpha"], chosen["steps"], chosen["temperatures"], chosen["throw"]) == (1.0, 200, (1.0, 0.0), True)
+    assert (chosen["alpha"], chosen["steps"], chosen["temperatures"], chosen["throw"]) == (
+        "auto",
+        200,
+        (1.0, 0.0),
+        True,
+    )
     sampled = {
         name: parameter.default for name, parameter in inspect.signature(fit_relative_entropy).parameters.items()
     }

@@ -95,7 +95,7 @@ def test_the_opponents_chance_rises_over_its_share_of_the_rounds():
 def test_a_match_counts_once_the_opponent_has_risen_and_then_nothing_moves():
     before, rounds, _ = rising()
     assert [bool(after.matched) for after, _ in rounds] == [False, True, True, True]
-    assert all(bool(after.sound) for after, _ in rounds)
+    assert all(bool(after.valid) for after, _ in rounds)
     assert np.abs(rounds[0][0].theta).max() > 0
     assert not rounds[1][0].theta.any()
     moved = [np.asarray(after.ascent.players.player.log_deviation) for after, _ in rounds]

@@ -1,28 +1,22 @@
-"""A fit in steps, with a word to the caller after each.
-
-Without callbacks a fit is one compiled program, and Python waits for its end. With callbacks the same loop is run one
-step at a time: they watch, draw, save, or end it.
-"""
+"""Run a fit step by step and report on every step."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
-import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl.errors import InvalidInputError
-from robustirl.irl._result import Fit
-from robustirl.irl.mce.loop import LoopState, Problem, advance, begin, finish
+from robustirl.irl._callbacks import Loop
+from robustirl.irl.mce.loop import LoopState, Problem
+from robustirl.irl.mce.programs import advance_compiled, finish_compiled
+from robustirl.irl.mce.result import Fit
 from robustirl.rewards import AbstractReward
-from robustirl.types import FloatTree, Tree
+from robustirl.types import FloatTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Step:
-    """Where a fit stands. Numbers are at hand; arrays stay on their device until someone looks.
+    """The state of a fit after a step. Numbers are on the host; arrays stay on their device until they are read.
 
     Attributes:
         step: Parameter updates taken so far; 0 at the start.
@@ -46,58 +40,38 @@ class Step:
 
 
 Callback = Callable[[Step], object]
-"""A function of a `Step`. Only the answer False means something: enough."""
+"""A function of a `Step`. Return False to stop; any other answer is ignored."""
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit with callbacks.
+class SteppedFit(Loop[LoopState, Fit]):
+    """One fit, one step at a time."""
 
-    Attributes:
-        fit: The fit (of either kind) as it stood after the last finished step, with the verdict `stopped`; None before
-            the first.
-    """
+    def __init__(self, problem: Problem):
+        self._problem = problem
+        self._steps = int(problem.steps)
 
-    def __init__(self, fit: Any):
-        super().__init__()
-        self.fit = fit
+    def advance(self, state: LoopState) -> LoopState:
+        """Evaluate the next parameters."""
+        return advance_compiled(self._problem, state, state.step + 1)
 
+    def is_over(self, state: LoopState) -> bool:
+        """Say whether the gap is closed, a step failed, or all steps were taken."""
+        return bool(state.finished) or int(state.step) > self._steps
 
-def learn_in_steps(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) -> Fit:
-    """The loop of `robustirl.irl.mce.loop`, step by step."""
-    for callback in callbacks:
-        if not callable(callback):
-            raise InvalidInputError(f"the callback {callback!r} cannot be called; give functions of a Step.")
-    state = _begin(problem, start)
-    stopped = False
-    try:
-        while not (stopped or bool(state.finished) or int(state.step) > problem.steps):
-            state = _advance(problem, state, state.step + 1)
-            if not bool(state.planned):
-                break  # The step was not taken, so there is nothing to tell.
-            report = _report(problem, state)
-            # All are asked, so that one which ends the fit keeps none of the others from its last entry.
-            answers = [callback(report) for callback in callbacks]
-            wanted = any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
-            stopped = wanted and not bool(state.finished) and report.step < problem.steps
-    except KeyboardInterrupt:
-        # `state` is whole: it is replaced only once the next one is there.
-        fit = _finish(problem, state, jnp.asarray(True)).trimmed() if int(state.step) > 0 else None
-        raise Interrupted(fit) from None
-    return _finish(problem, state, jnp.asarray(stopped)).trimmed()
+    def report(self, state: LoopState) -> Step | None:
+        """Return the step just taken; None if it was not, because its plan was not valid."""
+        if not bool(state.valid):
+            return None
+        step = int(state.step) - 1
+        return Step(
+            step=step,
+            occupancy_gap=float(state.history.occupancy_gap[step]),
+            dual=float(state.history.dual[step]),
+            parameters=state.parameters,
+            player=state.solution.player,
+            _model=self._problem.model,
+        )
 
-
-def _report(problem: Problem, state: LoopState) -> Step:
-    step = int(state.step) - 1
-    return Step(
-        step=step,
-        occupancy_gap=float(state.history.occupancy_gap[step]),
-        dual=float(state.history.dual[step]),
-        parameters=state.parameters,
-        player=state.solution.player,
-        _model=problem.model,
-    )
-
-
-_begin = eqx.filter_jit(begin)
-_advance = eqx.filter_jit(advance)
-_finish = eqx.filter_jit(finish)
+    def finish(self, state: LoopState, stopped: bool) -> Fit:
+        """Return the fit as it stands."""
+        return finish_compiled(self._problem, state, jnp.asarray(stopped)).trimmed()

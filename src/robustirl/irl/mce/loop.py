@@ -5,8 +5,8 @@ first order for the change of the reward, its occupancy, and its inverse of I - 
 serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
 brings a residual down fast enough.
 
-`begin`, `advance` and `finish` are the loop in parts. `learn` puts them together in one program; `callbacks.py`
-comes back to Python between the steps.
+`begin`, `advance` and `finish` are the loop in parts. `fit` calls them as three compiled programs, whether or not there
+are callbacks in between; `learn` puts them together for batches.
 """
 
 import equinox as eqx
@@ -16,29 +16,29 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
-from robustirl.irl._result import Fit, FitVerdict, History
+from robustirl.irl.mce.problem import Problem
+from robustirl.irl.mce.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
 from robustirl.planning import (
     PolicyInverse,
     Solution,
-    Temperatures,
     invert_policy,
     newton_steps,
     refine_occupancy,
     stopping_rule,
 )
-from robustirl.rewards import AbstractReward
 from robustirl.types import FloatTree, Tree
 
-WORST_ERROR = 1e-3  # Of the temperature: what an error of the value may at most do to the player's log-probabilities.
-WORST_ERROR_SINGLE = 0.1  # The same in float32, whose rounding alone makes the bound 0.02 at γ = 0.99 and |V| = 400.
+# The largest error of the value, as a share of the temperature: what it may do to the player's log-probabilities.
+WORST_ERROR = 1e-3
+# The same in float32, whose rounding alone makes the bound 0.02 at γ = 0.99 and |V| = 400.
+WORST_ERROR_SINGLE = 0.1
 
 
-class Neighbour(eqx.Module):
-    """Where the planner starts from: a value and an occupancy close by, and an inverse to correct them with.
+class Neighbor(eqx.Module):
+    """What the planner starts from: a value and an occupancy close by, and an inverse to correct them with.
 
-    Large worlds have no inverse. There a first-order correction is a linear solve, and that is what the planner's first
-    step is anyway.
+    Large worlds have no inverse. There a first-order correction is a linear solve, as the planner's first step is.
     """
 
     value: Float[Array, " S"]
@@ -47,40 +47,27 @@ class Neighbour(eqx.Module):
 
 
 class LoopState(eqx.Module):
-    """Everything known at the parameters of the step just evaluated, and where to go next."""
+    """What is known at the parameters of the step just evaluated, and the parameters to evaluate next."""
 
     step: Int[Array, ""]
     parameters: FloatTree
     next_parameters: FloatTree
-    near: Neighbour
+    near: Neighbor
     optimizer: Tree
     solution: Solution
-    planned: Bool[Array, ""]
+    valid: Bool[Array, ""]
     history: History
     error_bound: Float[Array, ""]
     finished: Bool[Array, ""]
 
 
-class Problem(eqx.Module):
-    """What a fit is given; the arguments of `robustirl.irl.fit`, checked."""
-
-    game: MarkovGame
-    expert: Float[Array, "*batch S"]
-    model: AbstractReward
-    threshold: Float[Array, "*batch"]  # The occupancy gap at which the fit is finished.
-    optimizer: optax.GradientTransformation = eqx.field(static=True)
-    steps: int = eqx.field(static=True)
-    temperatures: Temperatures = eqx.field(static=True)
-    planner_tolerance: float | None = eqx.field(static=True)
-
-
 def learn(problem: Problem, start: FloatTree | None = None) -> Fit:
-    """The whole loop, for use inside compiled code, from the model's initial parameters or from others."""
+    """Run the whole loop, from the model's initial parameters or from others; for use inside compiled code."""
     return finish(problem, advance(problem, begin(problem, start), problem.steps + 1), jnp.asarray(False))
 
 
 def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
-    """The state before anything was evaluated."""
+    """Return the state before anything was evaluated."""
     game, expert, model = problem.game, problem.expert, problem.model
     mdp = game.mdp
     first: FloatTree = model.initial_parameters() if start is None else start
@@ -94,11 +81,11 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         step=jnp.asarray(0),
         parameters=first,
         next_parameters=first,
-        near=Neighbour(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
+        near=Neighbor(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
         optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
         solution=blank_solution(game, blank),
-        planned=jnp.asarray(True),
-        history=History(*(jnp.zeros(problem.steps + 1, dtype) for dtype in (expert.dtype, expert.dtype, int))),
+        valid=jnp.asarray(True),
+        history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (expert.dtype, expert.dtype, int))),
         error_bound=jnp.zeros_like(game.alpha),
         finished=jnp.asarray(False),
     )
@@ -113,18 +100,18 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     worst_error = worst * temperatures.player if temperatures.player > 0 else jnp.inf
     extended = optax.with_extra_args_support(problem.optimizer)
 
-    def dual(parameters: Tree, near: Neighbour):
+    def dual(parameters: Tree, near: Neighbor):
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
         reward = model(parameters)
         fixed = jax.lax.stop_gradient(reward)
         solution, inverse = newton_steps(game, fixed, near.value, near.inverse, rule, temperatures)
         occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, rule.tolerance)
         value = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ fixed
-        aux = (solution, Neighbour(solution.value, occupancy, inverse), exact)
+        aux = (solution, Neighbor(solution.value, occupancy, inverse), exact)
         return value + (occupancy - expert) @ (reward - fixed), aux
 
     def evaluate(state: LoopState) -> LoopState:
-        """Plan under the next parameters, compare occupancies, and let the optimiser choose where to go from there."""
+        """Plan under the next parameters, compare occupancies, and let the optimizer choose where to go from there."""
         parameters = state.next_parameters
         (value, (solution, here, exact)), gradient = jax.value_and_grad(dual, has_aux=True)(parameters, state.near)
         updates, memory = extended.update(
@@ -140,7 +127,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
         if here.inverse is not None:
             prediction = prediction + here.inverse.apply(model(following) - model(parameters))
         gap = jnp.abs(here.occupancy - expert).sum()
-        sound = solution.verdict.converged & exact & (solution.verdict.error_bound <= worst_error)
+        valid = solution.verdict.converged & exact & (solution.verdict.error_bound <= worst_error)
         after = LoopState(
             step=state.step + 1,
             parameters=parameters,
@@ -148,7 +135,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             near=eqx.tree_at(lambda n: n.value, here, prediction),
             optimizer=memory,
             solution=solution,
-            planned=sound,
+            valid=valid,
             history=History(
                 occupancy_gap=state.history.occupancy_gap.at[state.step].set(gap),
                 dual=state.history.dual.at[state.step].set(value),
@@ -157,16 +144,16 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
             finished=gap <= problem.threshold,
         )
-        # An unsound step is not taken: the fit ends where it was. (There is nowhere to stay at the very start.) Only
-        # what the fit returns is held back, since the loop ends here and copying the inverse every time would cost.
-        stay = ~sound & (state.step > 0)
+        # A step whose plan is not valid is not taken, except the very first: the fit ends where it was. Only what the
+        # fit returns is held back, since the loop ends here and copying the inverse every time would cost.
+        stay = ~valid & (state.step > 0)
 
         def returned(st: LoopState):
             return st.step, st.parameters, st.solution, st.near.occupancy, st.error_bound
 
         held = jax.tree.map(lambda old, new: jnp.where(stay, old, new), returned(state), returned(after))
         after = eqx.tree_at(returned, after, held)
-        return eqx.tree_at(lambda st: st.finished, after, after.finished | ~sound)
+        return eqx.tree_at(lambda st: st.finished, after, after.finished | ~valid)
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
         return (state.step < until) & ~state.finished
@@ -175,7 +162,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
 
 
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
-    """The fit as it stands; `stopped` says that it was told to end here."""
+    """Return the fit as it stands; `stopped` says that it was told to end here."""
     solution = state.solution
     gap = jnp.abs(state.near.occupancy - problem.expert).sum()
     return Fit(
@@ -190,7 +177,7 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
         history=state.history,
         verdict=FitVerdict(
             converged=gap <= problem.threshold,
-            planned=state.planned,
+            valid=state.valid,
             stopped=stopped,
             steps=state.step - 1,
             occupancy_gap=gap,
@@ -200,7 +187,7 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
 
 
 def blank_solution(game: MarkovGame, blank: Float[Array, " S"]) -> Solution:
-    """A placeholder of the right shapes, for the loop's first state."""
+    """Return a placeholder of the right shapes, for the first state of the loop."""
     rule = stopping_rule(game, blank, None)
     shapes = jax.eval_shape(lambda: newton_steps(game, blank, blank, None, rule)[0])
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)

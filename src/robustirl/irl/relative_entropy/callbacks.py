@@ -1,11 +1,8 @@
-"""A relative-entropy fit in stretches of rounds, with a word to the caller after each.
-
-Without callbacks all rounds and all attempts are one compiled program. With callbacks the same rounds are run a few at
-a time: they watch, draw, save, or end the fit.
-"""
+"""Run a relative-entropy fit a few rounds at a time and report after each stretch."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,15 +11,14 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl.control import GaussianPolicy
-from robustirl.errors import InvalidInputError
-from robustirl.irl.mce.callbacks import Interrupted
+from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
 from robustirl.irl.relative_entropy.loop import Log, LoopState, Problem, advance, begin, finish, round_keys
-from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory
+from robustirl.irl.relative_entropy.result import RelativeEntropyFit
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RelativeEntropyStep:
-    """Where a fit stands. Numbers are at hand; arrays stay on their device until someone looks.
+    """The state of a fit after a round. Numbers are on the host; arrays stay on their device until they are read.
 
     Attributes:
         attempt: Which attempt this is, from 0.
@@ -48,81 +44,82 @@ class RelativeEntropyStep:
 
 
 RelativeEntropyCallback = Callable[[RelativeEntropyStep], object]
-"""A function of a `RelativeEntropyStep`. Only the answer False means something: enough."""
+"""A function of a `RelativeEntropyStep`. Return False to stop; any other answer is ignored."""
+
+
+class RoundsState(NamedTuple):
+    """Where an attempt stands: the loop's state, the index of the next round, and the logs so far."""
+
+    loop: LoopState
+    next_round: int
+    logs: tuple[Log, ...]
+
+
+class SteppedAttempt(Loop[RoundsState, RelativeEntropyFit]):
+    """One attempt, a few rounds at a time."""
+
+    def __init__(self, problem: Problem, key: PRNGKeyArray, *, every: int, attempt: int, attempts: int):
+        self._problem, self._every = problem, every
+        self._attempt, self._attempts = attempt, attempts
+        self._keys, self._check_key = round_keys(problem.config, key)
+
+    def begin(self) -> RoundsState:
+        """Return the state before the first round."""
+        return RoundsState(_begin(self._problem), 0, ())
+
+    def advance(self, state: RoundsState) -> RoundsState:
+        """Run the next rounds. The last stretch is as long as the others, so that one program serves them all."""
+        indices = jnp.arange(state.next_round, state.next_round + self._every)
+        keys = self._keys[jnp.minimum(indices, self._problem.config.rounds - 1)]
+        after, log = _advance(self._problem, state.loop, indices, keys)
+        return RoundsState(after, state.next_round + self._every, (*state.logs, log))
+
+    def is_over(self, state: RoundsState) -> bool:
+        """Say whether the features are matched, a round failed, or all rounds were run."""
+        loop = state.loop
+        return bool(loop.matched) or not bool(loop.valid) or state.next_round >= self._problem.config.rounds
+
+    def report(self, state: RoundsState) -> RelativeEntropyStep:
+        """Return the last round that was begun."""
+        history, begun = state.logs[-1]
+        last = int(np.asarray(begun).sum()) - 1
+        return RelativeEntropyStep(
+            attempt=self._attempt,
+            round=int(state.loop.rounds),
+            rounds=self._problem.config.rounds,
+            attempts=self._attempts,
+            feature_gap=float(history.feature_gap[last]),
+            effective=float(history.effective[last]),
+            finished=float(history.finished[last]),
+            parameters=state.loop.theta,
+            player=state.loop.ascent.players.player,
+        )
+
+    def finish(self, state: RoundsState, stopped: bool) -> RelativeEntropyFit:
+        """Return the fit as it stands."""
+        history = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(history for history, _ in state.logs))
+        return _finish(self._problem, state.loop, history, jnp.asarray(stopped), self._check_key)
 
 
 def learn_with_callbacks(
     problem: Problem, keys: Sequence[PRNGKeyArray], callbacks: Sequence[RelativeEntropyCallback], every: int
 ) -> list[RelativeEntropyFit]:
-    """One fit per key, one after the other; a callback that has had enough ends the one it sees and those to come."""
-    for callback in callbacks:
-        if not callable(callback):
-            raise InvalidInputError(
-                f"the callback {callback!r} cannot be called; give functions of a RelativeEntropyStep."
-            )
+    """Run one attempt per key; a callback that returns False ends the current attempt and those to come."""
+    require_callbacks(callbacks, RelativeEntropyStep)
     fits: list[RelativeEntropyFit] = []
     for attempt, key in enumerate(keys):
-        fit, stopped = _attempt(problem, attempt, len(keys), key, callbacks, every, fits)
+        loop = SteppedAttempt(problem, key, every=every, attempt=attempt, attempts=len(keys))
+        fit, stopped = run_with_callbacks(
+            loop,
+            loop.begin(),
+            callbacks,
+            more_to_come=attempt + 1 < len(keys),
+            before=fits[-1] if fits else None,
+        )
         fits.append(fit)
         if stopped:
             break
     return fits
-
-
-def _attempt(
-    problem: Problem,
-    attempt: int,
-    attempts: int,
-    key: PRNGKeyArray,
-    callbacks: Sequence[RelativeEntropyCallback],
-    every: int,
-    before: Sequence[RelativeEntropyFit],
-) -> tuple[RelativeEntropyFit, bool]:
-    rounds = problem.config.rounds
-    keys, check_key = round_keys(problem.config, key)
-    state, logs, stopped = _begin(problem), [], False
-
-    def conclude(stopped: bool) -> RelativeEntropyFit:
-        return _finish(problem, state, _joined(logs), jnp.asarray(stopped), check_key)
-
-    try:
-        for first in range(0, rounds, every):
-            indices = jnp.arange(first, first + every)
-            # The last stretch is as long as the others, so that one program serves them all; rounds beyond are idle.
-            after, log = _advance(problem, state, indices, keys[jnp.minimum(indices, rounds - 1)])
-            jax.block_until_ready(after)
-            state, logs = after, [*logs, log]
-            answers = [callback(_report(problem, state, log, attempt, attempts)) for callback in callbacks]
-            over = bool(state.matched) or not bool(state.sound) or first + every >= rounds
-            enough = any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
-            if over or enough:
-                # At the very end of all there is nothing left to stop.
-                stopped = enough and not (over and attempt + 1 == attempts)
-                break
-    except KeyboardInterrupt:
-        # `state` and `logs` are whole: they are replaced only once the next ones are there.
-        raise Interrupted(conclude(True) if logs else (before[-1] if before else None)) from None
-    return conclude(stopped), stopped
-
-
-def _report(problem: Problem, state: LoopState, log: Log, attempt: int, attempts: int) -> RelativeEntropyStep:
-    history, begun = log
-    last = int(np.asarray(begun).sum()) - 1
-    return RelativeEntropyStep(
-        attempt=attempt,
-        round=int(state.rounds),
-        rounds=problem.config.rounds,
-        attempts=attempts,
-        feature_gap=float(history.feature_gap[last]),
-        effective=float(history.effective[last]),
-        finished=float(history.finished[last]),
-        parameters=state.theta,
-        player=state.ascent.players.player,
-    )
-
-
-def _joined(logs: Sequence[Log]) -> RelativeEntropyHistory:
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *(history for history, _ in logs))
 
 
 _begin = eqx.filter_jit(begin)

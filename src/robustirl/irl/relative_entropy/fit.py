@@ -2,8 +2,8 @@ r"""Relative-entropy IRL, standard and robust: one loop (Algorithm 3, after Boul
 
 The learner can sample its world M^L and is given the mean features φ̄^E of the expert's trajectories. It looks for a
 reward ⟨θ, φ(s)⟩ under which the mixture α π_pl + (1-α) π_op of the two players of the game has these features in M^L.
-At α = 1 this is standard RE IRL: the opponent is drawn from and never heard. Neither the expert's world nor a true
-reward is anywhere to be seen.
+At α = 1 this is standard RE IRL: the opponent's draws are not used. Neither the expert's world nor a true reward is
+needed.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from robustirl._runtime import as_float
 from robustirl.control import Episodes, Players, World, initial_players
-from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.irl._result import Status
+from robustirl.errors import InvalidInputError
+from robustirl.irl._batch import choose_vectorize, map_batch, one_for_each, stack, tree_shape, unstack
+from robustirl.irl._result import require_success
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback, learn_with_callbacks
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
 from robustirl.irl.relative_entropy.loop import Problem, learn, trajectory_features
@@ -70,18 +70,16 @@ def fit_relative_entropy(
         best = int(_best(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(fit.verdict for fit in fits))))
         # A fit that was stopped says so, whichever attempt is the best of those made.
         stopped = jnp.stack([fit.verdict.stopped for fit in fits]).any()
-        found = _trimmed(eqx.tree_at(lambda f: f.verdict.stopped, fits[best], stopped))
+        found = eqx.tree_at(lambda f: f.verdict.stopped, fits[best], stopped).trimmed()
     else:
         found = _fit_many([problem], [key], None)[0]
-    if throw:
-        _require_success(found, tolerance, "")
-    return found
+    return require_success(found, tolerance) if throw else found
 
 
 def fit_relative_entropy_many(
     worlds: Sequence[World],
     experts: Sequence[Episodes | ArrayLike],
-    alphas: Sequence[float],
+    alphas: float | Sequence[float] = 1.0,
     *,
     config: RelativeEntropyConfig = RelativeEntropyConfig(),
     start: Players | None = None,
@@ -90,12 +88,12 @@ def fit_relative_entropy_many(
     vectorize: bool | None = None,
     throw: bool = True,
 ) -> list[RelativeEntropyFit]:
-    """Many fits in one compiled call: seeds, α and noise pairs are all entries of the same batch.
+    """Run many fits in one compiled call: seeds, α and noise pairs are all entries of the same batch.
 
     Args:
         worlds: The learners' worlds, all of one kind.
         experts: The expert of each.
-        alphas: α of each.
+        alphas: One α for all, or one for each.
         config: See `fit_relative_entropy`.
         start: See `fit_relative_entropy`; one for all.
         tolerance: See `fit_relative_entropy`.
@@ -113,6 +111,7 @@ def fit_relative_entropy_many(
         >>> [(fit.alpha.item(), int(fit.verdict.rounds)) for fit in fits]
         [(0.8, 20)]
     """
+    alphas = one_for_each(alphas, len(worlds))
     if not len(worlds) == len(experts) == len(alphas) == len(keys) > 0:
         raise InvalidInputError(
             f"{len(worlds)} worlds, {len(experts)} experts, {len(alphas)} alphas and {len(keys)} keys were given,"
@@ -125,14 +124,14 @@ def fit_relative_entropy_many(
     out = _fit_many(problems, keys, vectorize)
     if throw:
         for index, fit in enumerate(out):
-            _require_success(fit, tolerance, f" of fit {index}" if len(out) > 1 else "")
+            require_success(fit, tolerance, f" of fit {index}" if len(out) > 1 else "")
     return out
 
 
 def expert_features(
     episodes: Episodes, discount: float | Float[Array, ""], config: RelativeEntropyConfig = RelativeEntropyConfig()
 ) -> Float[Array, " d"]:
-    """φ̄^E: the mean over the expert's trajectories of what the config's `summary` makes of each.
+    """Return φ̄^E: the mean over the expert's trajectories of what the config's `summary` makes of each.
 
     Example:
         >>> from robustirl.control import collect, linear_policy
@@ -148,32 +147,28 @@ def expert_features(
 def _fit_many(
     problems: Sequence[Problem], keys: Sequence[PRNGKeyArray] | Key[Array, " fits"], vectorize: bool | None
 ) -> list[RelativeEntropyFit]:
-    """All fits in one compiled call."""
-    if len({(jax.tree.structure(p.world), *map(np.shape, jax.tree.leaves(p.world))) for p in problems}) > 1:
+    """Run all fits in one compiled call."""
+    if len({tree_shape(problem.world) for problem in problems}) > 1:
         raise InvalidInputError("the worlds of one batch differ in kind or shape; fit them in separate batches.")
-    if vectorize is None:
-        vectorize = jax.default_backend() != "cpu"
-    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *problems)
-    fits = _fit_batch(batch, jnp.stack(list(keys)), vectorize)
-    return [_trimmed(jax.tree.map(lambda leaf, i=i: leaf[i], fits)) for i in range(len(problems))]
+    fits = _fit_batch(stack(problems, "problem"), jnp.stack(list(keys)), choose_vectorize(vectorize))
+    return [jax.tree.map(jnp.asarray, fit.trimmed()) for fit in unstack(fits, len(problems))]
 
 
 @eqx.filter_jit
 def _fit_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> RelativeEntropyFit:
-    over = (lambda function, items: jax.vmap(function)(items)) if vectorize else jax.lax.map
-
     def one(item: tuple[Problem, PRNGKeyArray]) -> RelativeEntropyFit:
         problem, key = item
-        fits = over(lambda key: learn(problem, key), jax.random.split(key, problem.config.attempts))
+        keys = jax.random.split(key, problem.config.attempts)
+        fits = map_batch(lambda key: learn(problem, key), keys, vectorize=vectorize)
         best = _best(fits.verdict)
         return jax.tree.map(lambda leaf: leaf[best], fits)
 
-    return over(one, (batch, keys))
+    return map_batch(one, (batch, keys), vectorize=vectorize)
 
 
 def _best(verdicts: RelativeEntropyVerdict) -> Int[Array, ""]:
-    """Which attempt to return. What the learner can see decides: a sound fit before others, then the smaller gap."""
-    return jnp.argmin(jnp.where(verdicts.sound, verdicts.feature_gap, jnp.inf))
+    """Choose the attempt to return by what the learner can see: a valid fit before others, then the smaller gap."""
+    return jnp.argmin(jnp.where(verdicts.valid, verdicts.feature_gap, jnp.inf))
 
 
 def _as_problem(
@@ -184,7 +179,7 @@ def _as_problem(
     start: Players | None,
     tolerance: float | None,
 ) -> Problem:
-    """The checked arguments of a fit."""
+    """Check the arguments of a fit."""
     if not isinstance(config, RelativeEntropyConfig):
         raise InvalidInputError(f"config is {config!r}, but a RelativeEntropyConfig is needed.")
     features = _as_features(expert, world, config)
@@ -213,24 +208,3 @@ def _as_alpha(alpha: object) -> Float[Array, ""]:
     if array.ndim or not 0 < array <= 1:
         raise InvalidInputError(f"alpha is {alpha!r}, but a number above 0 and up to 1 is needed.")
     return as_float(array)
-
-
-def _trimmed(fit: RelativeEntropyFit) -> RelativeEntropyFit:
-    """`fit` with its history cut to the rounds begun."""
-    length = int(fit.verdict.rounds)
-    return eqx.tree_at(lambda f: f.history, fit, jax.tree.map(lambda log: log[:length], fit.history))
-
-
-def _require_success(fit: RelativeEntropyFit, tolerance: float | None, which: str) -> None:
-    verdict = fit.verdict
-    if verdict.status == Status.FAILED:
-        raise ConvergenceError(
-            f"round {int(verdict.rounds) - 1}{which} had numbers that were not finite, or weights on"
-            f" {float(verdict.effective):.2f} trajectories in effect; check the world's features for NaN, lower the"
-            " learning rates or set weight_range, or pass throw=False to keep the last sound round."
-        )
-    if tolerance is not None and verdict.status != Status.CONVERGED:
-        raise ConvergenceError(
-            f"the feature gap{which} is {float(verdict.feature_gap):.3e} after {int(verdict.rounds)} rounds, above the"
-            f" tolerance {tolerance:.3e}; raise rounds or the tolerance, or pass throw=False to keep the fit."
-        )

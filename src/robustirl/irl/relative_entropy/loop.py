@@ -80,12 +80,12 @@ class Problem(eqx.Module):
 
 
 class LoopState(eqx.Module):
-    """What a round hands to the next: θ, both players, their optimisers' memories, and what the verdict will say."""
+    """What a round hands to the next: θ, both players, their optimizers' states, and what the verdict will say."""
 
     theta: Float[Array, " d"]
     memory: Tree
     ascent: Ascent
-    sound: Bool[Array, ""]
+    valid: Bool[Array, ""]
     matched: Bool[Array, ""]
     rounds: Int[Array, ""]
     first_gap: Float[Array, ""]
@@ -97,20 +97,20 @@ Log = tuple[RelativeEntropyHistory, Bool[Array, " T"]]
 
 
 def learn(problem: Problem, key: PRNGKeyArray) -> RelativeEntropyFit:
-    """The whole loop, for use inside compiled code. Its history has room for all rounds."""
+    """Run the whole loop, for use inside compiled code. Its history has room for all rounds."""
     keys, check_key = round_keys(problem.config, key)
     state, (history, _) = advance(problem, begin(problem), jnp.arange(problem.config.rounds), keys)
     return finish(problem, state, history, jnp.asarray(False), check_key)
 
 
 def round_keys(config: RelativeEntropyConfig, key: PRNGKeyArray) -> tuple[Key[Array, " T"], PRNGKeyArray]:
-    """A key a round, and one for the last check."""
+    """Return a key for every round, and one for the last check."""
     rounds_key, check_key = jax.random.split(key)
     return jax.random.split(rounds_key, config.rounds), check_key
 
 
 def begin(problem: Problem) -> LoopState:
-    """The state before the first round: no reward yet."""
+    """Return the state before the first round."""
     theta = jnp.zeros_like(problem.expert)
     yes, no, infinite = jnp.asarray(True), jnp.asarray(False), jnp.asarray(jnp.inf, dtype=float)
     ascent = begin_ascent(problem.start, problem.config.game)
@@ -122,12 +122,12 @@ def begin(problem: Problem) -> LoopState:
 def advance(
     problem: Problem, state: LoopState, indices: Int[Array, " T"], keys: Key[Array, " T"]
 ) -> tuple[LoopState, Log]:
-    """Some rounds, or nothing where the fit is over."""
+    """Run some rounds; once the fit is over, further ones do nothing."""
 
     def guarded(state: LoopState, inputs: tuple[Array, PRNGKeyArray]):
         shapes = jax.eval_shape(lambda: _one_round(problem, state, *inputs))[1]
         blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-        over = state.matched | ~state.sound | (inputs[0] >= problem.config.rounds)
+        over = state.matched | ~state.valid | (inputs[0] >= problem.config.rounds)
         after, log = jax.lax.cond(over, lambda: (state, blank), lambda: _one_round(problem, state, *inputs))
         return after, (log, ~over)
 
@@ -141,7 +141,7 @@ def finish(
     stopped: Bool[Array, ""],
     key: PRNGKeyArray,
 ) -> RelativeEntropyFit:
-    """The fit that a state stands for, with a verdict from fresh episodes."""
+    """Return the fit as it stands, with a verdict from fresh episodes."""
     players = state.ascent.players
     episodes, features = _sample(problem, players, problem.alpha, key)
     summary = features.mean(0)
@@ -155,8 +155,8 @@ def finish(
         alpha=problem.alpha,
         history=history,
         verdict=RelativeEntropyVerdict(
-            converged=state.matched & state.sound,
-            sound=state.sound & jnp.isfinite(gap),
+            converged=state.matched & state.valid,
+            valid=state.valid & jnp.isfinite(gap),
             stopped=stopped,
             rounds=state.rounds,
             feature_gap=jnp.where(jnp.isfinite(gap), gap, jnp.inf),
@@ -173,7 +173,7 @@ def _reward_optimizer(config: RelativeEntropyConfig) -> optax.GradientTransforma
 
 
 def _sample(problem: Problem, players: Players, chance: Float[Array, ""], key: PRNGKeyArray):
-    """D^π and the features of its trajectories."""
+    """Return D^π and the features of its trajectories."""
     config, game = problem.config, problem.config.game
     episodes = collect(
         problem.world, players.player, players.opponent, chance, episodes=game.episodes, horizon=game.horizon, key=key
@@ -184,7 +184,7 @@ def _sample(problem: Problem, players: Players, chance: Float[Array, ""], key: P
 def _improve_reward(
     problem: Problem, state: LoopState, features: Float[Array, "N d"], log_weights: Float[Array, " N"]
 ) -> tuple[Float[Array, " d"], Tree, Float[Array, ""]]:
-    """N^θ steps of Adam up g, less the ridge: θ, the memory, and the fewest trajectories in effect."""
+    """Take N^θ steps of Adam up g, less the ridge; return θ, the memory, and the fewest trajectories in effect."""
     config, adam = problem.config, _reward_optimizer(problem.config)
 
     def step(carry, _):
@@ -227,11 +227,11 @@ def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArr
         key=play,
     )
     numbers = jnp.isfinite(theta).all() & jnp.isfinite(gap) & played.sound.all()
-    sound = numbers & (effective >= config.least_effective)
+    valid = numbers & (effective >= config.least_effective)
     # The gap of a game whose opponent has not risen to its full chance is that of another game.
     matched = (gap <= problem.tolerance) & (risen >= 1)
-    # An unsound round is not taken, and one that finds the features matched has nothing left to do.
-    still = ~sound | matched
+    # An invalid round is not taken, and one that finds the features matched has nothing left to do.
+    still = ~valid | matched
     kept, done = (state.theta, state.memory, state.ascent), (theta, memory, ascent)
     theta, memory, ascent = jax.tree.map(lambda old, new: jnp.where(still, old, new), kept, done)
     known = jnp.nan_to_num(effective, nan=0.0)
@@ -239,7 +239,7 @@ def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArr
         theta,
         memory,
         ascent,
-        sound,
+        valid,
         matched,
         state.rounds + 1,
         jnp.where(state.rounds == 0, jnp.where(jnp.isfinite(gap), gap, jnp.inf), state.first_gap),

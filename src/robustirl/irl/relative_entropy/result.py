@@ -4,17 +4,17 @@ import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.control import GaussianPolicy
-from robustirl.irl._result import Status
+from robustirl.irl._result import AbstractFit, AbstractVerdict, warn_renamed
 
 
-class RelativeEntropyVerdict(eqx.Module):
+class RelativeEntropyVerdict(AbstractVerdict):
     """How a fit ended.
 
     Attributes:
-        converged: Whether the feature gap came within the tolerance (false where none was given).
-        sound: Whether all numbers were finite and the weights never rested on a single trajectory. If not, the fit
+        converged: Whether the feature gap came within the tolerance (false if none was given).
+        valid: Whether all numbers were finite and the weights never rested on a single trajectory. If not, the fit
             ended with the round in which that happened, and its policies and reward are those before it.
-        stopped: Whether a callback or an interrupt ended the fit before its time.
+        stopped: Whether a callback or an interrupt ended the fit early.
         rounds: Rounds begun.
         feature_gap: ‖φ̄^mix - φ̄^E‖₁ of the final policies, on fresh episodes; infinite where it is no number.
         first_gap: That gap before anything was learnt.
@@ -24,7 +24,7 @@ class RelativeEntropyVerdict(eqx.Module):
     """
 
     converged: Bool[Array, "*batch"]
-    sound: Bool[Array, "*batch"]
+    valid: Bool[Array, "*batch"]
     stopped: Bool[Array, "*batch"]
     rounds: Int[Array, "*batch"]
     feature_gap: Float[Array, "*batch"]
@@ -33,18 +33,22 @@ class RelativeEntropyVerdict(eqx.Module):
     effective: Float[Array, "*batch"]
 
     @property
-    def status(self) -> Status:
-        """The verdict in a word."""
-        return Status.of(sound=self.sound, converged=self.converged, stopped=self.stopped)
+    def sound(self) -> Bool[Array, "*batch"]:
+        """The name of `valid` in version 0.1."""
+        warn_renamed("RelativeEntropyVerdict.sound", "RelativeEntropyVerdict.valid")
+        return self.valid
+
+    def history_length(self) -> int:
+        return int(self.rounds)
 
     def __str__(self) -> str:
-        """The verdict in a sentence."""
+        """Return the verdict in a sentence."""
         words = (
             f"{self.status.value} after {int(self.rounds)} rounds with a feature gap of {float(self.feature_gap):.3g}"
         )
         if not self.finished > 0:
             words += "; no episode ended before the horizon, so the world does not end or the opponent is too strong"
-        if self.sound and not self.feature_gap < self.first_gap:
+        if self.valid and not self.feature_gap < self.first_gap:
             words += (
                 f"; before learning it was {float(self.first_gap):.3g}, so nothing was matched: the opponent is too"
                 " strong, or the rates are too high"
@@ -68,7 +72,7 @@ class RelativeEntropyHistory(eqx.Module):
     parameters: Float[Array, "*batch d"]
 
 
-class RelativeEntropyFit(eqx.Module):
+class RelativeEntropyFit(AbstractFit):
     """The outcome of (robust) relative-entropy IRL.
 
     Attributes:
@@ -90,3 +94,16 @@ class RelativeEntropyFit(eqx.Module):
     alpha: Float[Array, "*batch"]
     history: RelativeEntropyHistory
     verdict: RelativeEntropyVerdict
+
+    def explain_failure(self, which: str) -> str:
+        return (
+            f"round {int(self.verdict.rounds) - 1}{which} had numbers that were not finite, or weights on"
+            f" {float(self.verdict.effective):.2f} trajectories in effect; check the world's features for NaN, lower"
+            " the learning rates or set weight_range, or pass throw=False to keep the last valid round."
+        )
+
+    def explain_gap(self, tolerance: float, which: str) -> str:
+        return (
+            f"the feature gap{which} is {float(self.verdict.feature_gap):.3e} after {int(self.verdict.rounds)} rounds,"
+            f" above the tolerance {tolerance:.3e}; raise rounds or the tolerance, or pass throw=False to keep the fit."
+        )

@@ -1,0 +1,66 @@
+"""Many fits as one batch: equal objects handed over once, trees stacked, and results taken apart."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl.errors import InvalidInputError
+from robustirl.types import Tree
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def stack(trees: Sequence, what: str) -> Any:
+    """Stack trees of one shape along a new first axis; an object given several times is transferred once."""
+    own = {id(tree): tree for tree in trees}
+    first, *others = own.values()
+    shape = tree_shape(first)
+    if any(tree_shape(other) != shape for other in others):
+        raise InvalidInputError(f"the {what}s of one batch differ in shape or kind; fit them in separate batches.")
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *own.values())
+    if len(own) == len(trees):
+        return stacked
+    order = {key: place for place, key in enumerate(own)}
+    places = np.array([order[id(tree)] for tree in trees])
+    return jax.tree.map(lambda leaf: leaf[places], stacked)
+
+
+def tree_shape(tree: Tree) -> tuple:
+    """Return the structure of a tree and the shapes of its leaves: trees that agree in these can be stacked."""
+    return jax.tree.structure(tree), *map(np.shape, jax.tree.leaves(tree))
+
+
+def unstack(tree: Item, count: int) -> list[Item]:
+    """Take a stack apart on the host: one transfer for all, where slices on a device would be one per leaf and item."""
+    held = jax.tree.map(np.asarray, tree)
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], held) for i in range(count)]
+
+
+def make_once(make: Callable[..., Result], *columns: Sequence) -> list[Result]:
+    """Return `make` of every row of arguments, the same object for the same arguments."""
+    made: dict[tuple[int, ...], Result] = {}
+    rows = list(zip(*columns, strict=True))
+    for row in rows:
+        key = tuple(id(item) for item in row)
+        if key not in made:
+            made[key] = make(*row)
+    return [made[tuple(id(item) for item in row)] for row in rows]
+
+
+def map_batch(function: Callable[[Any], Result], items: Any, *, vectorize: bool) -> Result:
+    """Apply `function` to every entry of a stack, in lockstep or one after the other; for use inside compiled code."""
+    return jax.vmap(function)(items) if vectorize else jax.lax.map(function, items)
+
+
+def choose_vectorize(vectorize: bool | None) -> bool:
+    """Return the choice, or the faster one for the device: lockstep on GPUs, one after the other on CPUs."""
+    return jax.default_backend() != "cpu" if vectorize is None else vectorize
+
+
+def one_for_each(values: Any, count: int) -> list:
+    """Return a list of values as it is, and a single one as often as it is needed."""
+    return list(values) if np.ndim(values) == 1 else [values] * count

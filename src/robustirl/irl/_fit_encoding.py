@@ -1,0 +1,135 @@
+"""Fits of both kinds as a note of JSON values and named arrays, and back.
+
+The arrays of a fit are named after its fields: `fit.player`, `fit.history.dual`. Fields that are trees (reward
+parameters, Gaussian policies) are written as skeletons whose leaves name arrays.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl.control import GaussianPolicy
+from robustirl.errors import InvalidInputError
+from robustirl.irl._encoding import decode_tree, encode_tree
+from robustirl.irl._result import AbstractFit
+from robustirl.irl.mce.result import Fit, FitVerdict, History
+from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
+
+Arrays = dict[str, np.ndarray]
+
+
+class FitKind(NamedTuple):
+    """How one kind of fit is written.
+
+    Attributes:
+        name: What the note calls it.
+        fit, history, verdict: Its classes.
+        arrays: The fields that are single arrays.
+        trees: Fields that are trees of parameters, with the prefix of their arrays.
+        policies: Fields that are Gaussian policies.
+        renamed: Fields of the verdict by the names that files of version 0.1 have.
+        precision: The field whose type is that of the fit.
+    """
+
+    name: str
+    fit: type[AbstractFit]
+    history: type
+    verdict: type
+    arrays: tuple[str, ...]
+    trees: dict[str, str]
+    policies: tuple[str, ...]
+    renamed: dict[str, str]
+    precision: str
+
+
+TABULAR = FitKind(
+    name="fit",
+    fit=Fit,
+    history=History,
+    verdict=FitVerdict,
+    arrays=("player", "opponent", "reward", "value", "expert_occupancy", "occupancy", "alpha"),
+    trees={"parameters": "fit.theta"},
+    policies=(),
+    renamed={"valid": "planned"},
+    precision="reward",
+)
+SAMPLED = FitKind(
+    name="relative-entropy-fit",
+    fit=RelativeEntropyFit,
+    history=RelativeEntropyHistory,
+    verdict=RelativeEntropyVerdict,
+    arrays=("parameters", "expert_features", "features", "alpha"),
+    trees={},
+    policies=("player", "opponent"),
+    renamed={"valid": "sound"},
+    precision="parameters",
+)
+KINDS = (TABULAR, SAMPLED)
+
+
+def kind_of(fit: object) -> FitKind:
+    """Return how this fit is written."""
+    for kind in KINDS:
+        if isinstance(fit, kind.fit):
+            return kind
+    raise InvalidInputError(f"a Fit is needed, but {type(fit).__name__} was given; an estimator has its own save().")
+
+
+def encode_fit(fit: AbstractFit) -> tuple[dict[str, Any], Arrays]:
+    """Return a fit as a note and arrays."""
+    kind = kind_of(fit)
+    arrays: Arrays = {f"fit.{name}": np.asarray(getattr(fit, name)) for name in kind.arrays}
+    for part in ("history", "verdict"):
+        log = getattr(fit, part)
+        arrays |= {f"fit.{part}.{f.name}": np.asarray(getattr(log, f.name)) for f in dataclasses.fields(log)}
+    note: dict[str, Any] = {"dtype": str(arrays[f"fit.{kind.precision}"].dtype)}
+    note |= {name: encode_tree(getattr(fit, name), prefix, arrays) for name, prefix in kind.trees.items()}
+    for name in kind.policies:
+        policy = getattr(fit, name)
+        fields = {f.name: getattr(policy, f.name) for f in dataclasses.fields(policy)}
+        note[name] = encode_tree(fields, f"fit.{name}", arrays)
+    return note, arrays
+
+
+def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
+    """Return the fit that `encode_fit` was given."""
+    _require_precision(note)
+    arrays = _with_new_names(kind, arrays)
+    if kind is TABULAR:
+        _require_shapes(arrays)
+
+    def part(cls: type, name: str):
+        return cls(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(cls)})
+
+    fields: dict[str, Any] = {name: jnp.asarray(arrays[f"fit.{name}"]) for name in kind.arrays}
+    fields |= {name: decode_tree(note[name], arrays) for name in kind.trees}
+    fields |= {name: GaussianPolicy(**decode_tree(note[name], arrays)) for name in kind.policies}
+    return kind.fit(**fields, history=part(kind.history, "history"), verdict=part(kind.verdict, "verdict"))
+
+
+def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
+    """Return the arrays under the names of this version; files of 0.1 have others."""
+    old = {f"fit.verdict.{before}": f"fit.verdict.{now}" for now, before in kind.renamed.items()}
+    return {old.get(name, name): array for name, array in arrays.items()}
+
+
+def _require_precision(note: dict[str, Any]) -> None:
+    if note["dtype"] == "float64" and jnp.zeros((), float).dtype != jnp.float64:
+        raise InvalidInputError(
+            "this model was saved in float64, but JAX computes in float32; call robustirl.enable_x64() first."
+        )
+
+
+def _require_shapes(arrays: Arrays) -> None:
+    """Refuse arrays of a tabular fit whose shapes do not agree."""
+    size, actions = arrays["fit.player"].shape
+    due = dict.fromkeys(TABULAR.arrays, (size,)) | {"player": (size, actions), "opponent": (size, actions), "alpha": ()}
+    due |= {f"verdict.{field.name}": () for field in dataclasses.fields(FitVerdict)}
+    due |= {f"history.{field.name}": arrays["fit.history.dual"].shape[:1] for field in dataclasses.fields(History)}
+    for name, shape in due.items():
+        if (found := arrays[f"fit.{name}"].shape) != shape:
+            raise ValueError(f"its array {name!r} has the shape {found} instead of {shape}")
+        if arrays[f"fit.{name}"].dtype.kind not in "fiub":
+            raise ValueError(f"its array {name!r} holds {arrays[f'fit.{name}'].dtype}")
