@@ -53,13 +53,15 @@ def test_few_demonstrations_leave_it_open(here, capsys):
 
 
 def test_what_stands_in_for_unseen_tails_is_asked_for(here, capsys):
-    save(Demonstrations.from_arrays([[0, 1]] * 100), here / "walks.npz")  # They are cut off after one move.
+    walks = Demonstrations.from_arrays([[0, 1]] * 100, terminated=False)  # They are cut off after one move.
+    save(walks, here / "walks.npz")
     line = "theory --learner-noise 0.2 --demos walks.npz"
-    _, renormalised, _ = robustirl(line, capsys)
+    _, chained, _ = robustirl(line, capsys)
+    _, renormalized, _ = robustirl(f"{line} --tail renormalize", capsys)
     _, held, _ = robustirl(f"{line} --tail hold", capsys)
-    for out in (renormalised, held):
+    for out in (chained, renormalized, held):
         assert "1.62 for truncated episodes" in out  # 2 · 0.9², however the tail is filled.
-    assert renormalised != held
+    assert renormalized != held == chained  # State 1 was never left, so the chain stays there, too.
 
 
 @pytest.mark.parametrize(("learner", "expert"), [(0.0, 0.2), (0.2, 0.0), (0.1, 0.1)])

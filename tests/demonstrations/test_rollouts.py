@@ -133,7 +133,7 @@ def test_spaces_that_start_elsewhere_number_from_zero():
             return self.at, 0.0, self.at == 14, False, {}
 
     demos = rollout_gymnasium(Counter(), lambda state: int(state != 1), episodes=1, horizon=3, seed=0)
-    assert demos == Demonstrations.from_arrays([[0, 1, 1, 1]], [[1, 0, 0]])
+    assert demos == Demonstrations.from_arrays([[0, 1, 1, 1]], [[1, 0, 0]], terminated=False)
 
 
 def test_gymnasium_requests_that_cannot_be_met_are_refused(lake, refused):

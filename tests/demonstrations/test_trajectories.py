@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from robustirl.demonstrations import Demonstrations, Episode
+from robustirl.mdp import MDP
 from tests.demonstrations.strategies import demonstrations
 
 WALKS = Demonstrations.from_arrays(
@@ -149,5 +150,55 @@ def test_subsets_that_do_not_exist_are_refused(refused):
         WALKS[3:]
     with refused("episode 7", "there are 3"):
         WALKS.subset([0, 7])
-    with refused("-1"):
-        WALKS.subset([-1])
+    with refused("episode -4", "there are 3"):
+        WALKS.subset([-4])
+    with refused("mask", "(2,)", "3 episodes"):
+        WALKS[[True, False]]
+    for index in ("one", 1.5, None, True):
+        with refused("the index is", repr(index)):
+            WALKS[index]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_lists_masks_and_arrays_choose_episodes():
+    assert WALKS[[2, 0]] == WALKS.subset([2, 0])
+    assert WALKS[[-1, -3]] == WALKS.subset([2, 0])
+    assert WALKS[np.array([1])] == WALKS[1:2]
+    assert WALKS[WALKS.lengths > 1] == WALKS.subset([0, 2])
+    assert WALKS[[False, True, False]] == WALKS[1:2]
+    assert WALKS[jnp.array([0])] == WALKS[:1]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_ends_that_nobody_recorded_are_unknown_until_a_world_tells():
+    bare = Demonstrations.from_arrays([[0, 1], [0, 0], [1]])
+    assert (bare.ends_known, bare.terminated.tolist()) == (False, [False, False, False])
+    assert repr(bare) == "Demonstrations(3 episodes, 2 transitions, states only, ends unknown)"
+    assert "ends not recorded" in bare.describe()
+    world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)
+    told = bare.infer_terminated(world)
+    assert told == Demonstrations.from_arrays([[0, 1], [0, 0], [1]], terminated=[True, False, True])
+    assert told != bare
+    recorded = Demonstrations.from_arrays([[0, 1]], terminated=False)
+    assert recorded.infer_terminated(world) is recorded
+    for part in (bare[:1], bare[[0, 2]], bare + bare, bare.without_actions()):
+        assert not part.ends_known
+
+
+def test_what_does_not_go_together_is_not_joined(refused):
+    bare, told = Demonstrations.from_arrays([[0, 1]]), Demonstrations.from_arrays([[0, 1]], terminated=True)
+    with refused("set 1", "set 0", "infer_terminated"):
+        _ = bare + told
+    named = Demonstrations(np.array([0, 1]), None, np.array([2]), np.array([True]), state_names=("A", "B"))
+    with refused("sets 0 and 1", "names"):
+        _ = named + told
+    assert (named + named)[:1] == named
+    assert named != told
+
+
+def test_names_that_are_none_are_refused(refused):
+    def demos(names):
+        return Demonstrations(np.array([0, 2]), None, np.array([2]), state_names=names)
+
+    with refused("state 2 occurs", "2 state names"):
+        demos(("A", "B"))
+    with refused("'A'", "more than once"):
+        demos(("A", "B", "A"))

@@ -47,7 +47,10 @@ def test_episodes_that_end_for_good_where_the_world_goes_on_are_told():
         "2 of 3 episodes end for good in states that can be left in the learner's world (the first in state 1), so"
         " their occupancy may be out of its reach.",
     )
-    assert gathered(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == ()
+    assert gathered(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == (
+        "what truncated episodes do not show may move the expert's occupancy by up to 1.5 in l1, where 2 is the most"
+        " possible; record longer episodes, or say which ones terminated.",
+    )
 
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
@@ -61,3 +64,20 @@ def test_starts_are_compared_as_far_as_chance_allows(share):
         f" {apart:.3g} apart in l1, more than chance explains."
     )
     assert gathered(walks).cautions == ((expected,) if share > 1 else ())
+
+
+def test_ends_that_nobody_recorded_are_read_off_the_world_and_told():
+    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 1], [1, 2]])
+    found, recorded = (
+        gathered(walks),
+        gathered(Demonstrations.from_arrays([e.states for e in walks], terminated=[True, False, True])),
+    )
+    assert found.notes == (
+        "the demonstrations do not say how episodes ended: 2 of 3 end in a state that is absorbing in the learner's"
+        " world and count as terminated, 1 count as truncated.",
+    )
+    assert recorded.notes == ()
+    assert found.occupancy_estimate is not None
+    assert recorded.occupancy_estimate is not None
+    np.testing.assert_array_equal(found.occupancy_estimate.occupancy, recorded.occupancy_estimate.occupancy)
+    assert found.occupancy_estimate.bias == recorded.occupancy_estimate.bias

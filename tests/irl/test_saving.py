@@ -242,7 +242,7 @@ def test_a_newer_file_asks_for_an_update(tmp_path, refused):
 
 
 def test_other_files_are_refused(tmp_path, refused):
-    save_demonstrations(Demonstrations.from_arrays([[0, 1]]), tmp_path / "demos.npz")
+    save_demonstrations(Demonstrations.from_arrays([[0, 1]], terminated=True), tmp_path / "demos.npz")
     with refused("demos.npz is not a saved model: it holds lengths, schema, states, terminated"):
         load_fit(tmp_path / "demos.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))

@@ -150,7 +150,7 @@ CASES = [
         (
             "estimator.npz has no array 'schema', only checksum, fit.alpha, fit.expert_occupancy, "
             "fit.history.dual, fit.history.occupancy_gap, fit.history.planner_steps and 15 more; give schema, "
-            "states, lengths, terminated and, if there are any, actions."
+            "states, lengths and, if they are known, actions and terminated."
         ),
     ),
     Case(
@@ -221,8 +221,8 @@ CASES = [
         "demos inspect fit.npz",
         (
             "fit.npz has no array 'schema', only checksum, fit.alpha, fit.expert_occupancy, fit.history.dual, "
-            "fit.history.occupancy_gap, fit.history.planner_steps and 13 more; give schema, states, lengths, "
-            "terminated and, if there are any, actions."
+            "fit.history.occupancy_gap, fit.history.planner_steps and 13 more; give schema, states, lengths "
+            "and, if they are known, actions and terminated."
         ),
     ),
     Case(

@@ -113,8 +113,8 @@ DEMONSTRATIONS = [
         "an npz file without lengths",
         lambda: load(npz("few.npz", schema=1, states=[0])),
         (
-            "few.npz has no array 'lengths', only schema, states; give schema, states, lengths, terminated and, if "
-            "there are any, actions."
+            "few.npz has no array 'lengths', only schema, states; give schema, states, lengths and, if they are "
+            "known, actions and terminated."
         ),
     ),
     Case(
@@ -205,7 +205,7 @@ DEMONSTRATIONS = [
     Case(
         "CSV without states",
         lambda: load(written("episode,step\n0,0\n", "few.csv")),
-        "few.csv has no column 'state', only episode, step; episode, step, state, action, terminated are needed.",
+        "few.csv has no column 'state', only episode, step; say which one it is with columns={\"state\": ...}.",
     ),
     Case(
         "CSV with a column twice",
@@ -219,7 +219,7 @@ DEMONSTRATIONS = [
     ),
     Case(
         "CSV with a word for a state",
-        lambda: load(written(COLUMNS + "0,0,start,,true\n", "word.csv")),
+        lambda: load(written(COLUMNS + "0,0,start,,true\n1,0,7,,true\n", "word.csv")),
         "the column 'state' holds 'start' in line 2 of word.csv, but a whole number of at least 0 is needed.",
     ),
     Case(
@@ -239,15 +239,15 @@ DEMONSTRATIONS = [
         "CSV with a gap",
         lambda: load(written(COLUMNS + "0,0,1,0,\n0,2,1,,true\n", "gap.csv")),
         (
-            "line 3 of gap.csv is of episode 0, step 2, but episode 0, step 1 is due; order the rows by episode "
-            "and step, both numbered from 0 without gaps."
+            "line 3 of gap.csv is step 2 of episode '0', but step 1 is due; number the steps of an episode from 0 or "
+            "1 without gaps, or leave the column out if the rows are in order."
         ),
     ),
     Case(
         "CSV without an end",
-        lambda: load(written(COLUMNS + "0,0,1,0,\n0,1,1,,\n", "open.csv")),
+        lambda: load(written(COLUMNS + "0,0,1,,true\n1,0,1,,\n", "open.csv")),
         (
-            "the column 'terminated' says nothing in line 3 of open.csv, step 1 of episode 0; it must be true or "
+            "the column 'terminated' says nothing in line 3 of open.csv, step 0 of episode 1; it must be true or "
             "false in the last row of every episode and empty or false in all others (the file may have been cut off)."
         ),
     ),
@@ -275,14 +275,17 @@ DEMONSTRATIONS = [
         "cut.parquet is damaged or not a Parquet file (Parquet magic bytes not found in footer).",
     ),
     Case(
-        "Parquet with states in floats",
-        lambda: load(parquet("floats.parquet", state=[0.0, 1.0])),
-        "the column 'state' of floats.parquet holds double, but whole numbers are needed; convert it.",
+        "Parquet with states between numbers",
+        lambda: load(parquet("floats.parquet", state=[0.0, 1.5])),
+        "the column 'state' holds 1.5 in row 1 of floats.parquet, but a whole number of at least 0 is needed.",
     ),
     Case(
-        "Parquet without an end",
-        lambda: load(parquet("open.parquet", terminated=[None, None])),
-        "the column 'terminated' of open.parquet holds null, but true and false are needed; convert it.",
+        "Parquet with words for ends",
+        lambda: load(parquet("open.parquet", terminated=[None, "perhaps"])),
+        (
+            "the column 'terminated' holds 'perhaps' in row 1 of open.parquet, but true or false (or 1 or 0) is needed,"
+            " or nothing."
+        ),
     ),
     Case(
         "Parquet with a negative state",
@@ -290,11 +293,11 @@ DEMONSTRATIONS = [
         "the column 'state' holds -1 in row 1 of minus.parquet, but a whole number of at least 0 is needed.",
     ),
     Case(
-        "Parquet without steps",
-        lambda: load(parquet("few.parquet", step=None)),
+        "Parquet without states",
+        lambda: load(parquet("few.parquet", state=None)),
         (
-            "few.parquet has no column 'step', only episode, state, action, terminated; episode, step, state, "
-            "action, terminated are needed."
+            "few.parquet has no column 'state', only episode, step, action, terminated; say which one it is with"
+            ' columns={"state": ...}.'
         ),
     ),
     Case(

@@ -175,7 +175,7 @@ CASES = [
     Case(
         "an unknown tail",
         lambda: estimate_occupancy(WALKS, num_states=3, discount=0.9, tail="wag"),
-        "the tail is 'wag', but one of renormalise, hold, chain is needed.",
+        "the tail is 'wag', but one of chain, hold, renormalize is needed.",
     ),
     Case(
         "certainty from samples",

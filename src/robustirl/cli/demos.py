@@ -120,7 +120,7 @@ def _inspect(command: Inspect) -> None:
     console.print(found.describe(), highlight=False, soft_wrap=True)
     console.print(_visits(found))
     if world is not None:
-        estimate = demonstrations.estimate_occupancy(found, num_states=world.num_states, discount=float(world.discount))
+        estimate = demonstrations.estimate_occupancy(found, world)
         console.print(
             f"{command.env}: its states{' and actions' if found.has_actions else ''} go with this world of"
             f" {world.num_states} states; the occupancy at γ = {estimate.discount:g} is known to within"

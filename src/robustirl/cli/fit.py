@@ -39,8 +39,9 @@ class Fit:
     """The largest number of parameter updates."""
     tolerance: float | None = None
     """Stop once the occupancy gap is this small; all steps are taken when left out."""
-    tail: Literal["renormalise", "hold", "chain"] = "renormalise"
-    """What stands in for the unseen rest of truncated episodes."""
+    tail: Literal["chain", "hold", "renormalize", "renormalise"] = "chain"
+    """What follows the last state of a truncated episode: chain continues with the empirical transition rates, hold
+    repeats the last state, renormalize drops what is unseen."""
     seed: int = 0
     """For the first weights of a reward network."""
 

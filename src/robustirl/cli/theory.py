@@ -43,8 +43,8 @@ class Theory:
     """An expert's state occupancy in place of an expert's world: a text file, one number a state."""
     demos: Path | None = None
     """Demonstrations in place of an expert's world: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
-    tail: Literal["renormalise", "hold", "chain"] | None = None
-    """What stands in for the unseen rest of truncated demonstrations; they are renormalised when left out."""
+    tail: Literal["chain", "hold", "renormalize", "renormalise"] | None = None
+    """What follows the last state of a truncated episode; chain (the empirical transition rates) if omitted."""
     alpha: float | None = None
     """The player's chance of control; by the rule 1 - d/2 when left out."""
     discount: float | None = None
@@ -130,7 +130,7 @@ def _from_demos(command: Theory, environment: envs.Environment) -> int:
     assert command.demos is not None
     given = demonstrations.load(command.demos)
     learner = environment.mdp(command.learner_noise, command.noise_model)
-    report = report_demonstrations(learner, given, tail=command.tail or "renormalise")
+    report = report_demonstrations(learner, given, tail=command.tail or "chain")
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
     _say(given.describe())
     _print_evidence(report)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from robustirl._runtime.deprecations import deprecated_names
 from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
+from robustirl.demonstrations.checks import note_on_ends as note_on_ends
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate
 from robustirl.demonstrations.estimation.alpha import estimate_alpha as estimate_alpha
 from robustirl.demonstrations.estimation.chain import TransitionCounts as TransitionCounts
@@ -13,11 +14,13 @@ from robustirl.demonstrations.estimation.concentration import l1_radius as l1_ra
 from robustirl.demonstrations.estimation.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.estimation.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.io.files import load as load
+from robustirl.demonstrations.io.files import load_with_note as load_with_note
 from robustirl.demonstrations.io.files import require_place as require_place
 from robustirl.demonstrations.io.files import save as save
 from robustirl.demonstrations.io.gymnasium import rollout_gymnasium as rollout_gymnasium
 from robustirl.demonstrations.io.minari import from_minari as from_minari
 from robustirl.demonstrations.io.minari import to_minari as to_minari
+from robustirl.demonstrations.io.tables import TableOptions as TableOptions
 from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 from robustirl.demonstrations.trajectories import Demonstrations as Demonstrations
 from robustirl.demonstrations.trajectories import Episode as Episode

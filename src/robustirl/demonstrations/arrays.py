@@ -1,4 +1,6 @@
-"""Whole numbers and flags, checked where they enter, and runs of indices."""
+"""Check whole numbers, flags and names where they enter; make runs of indices."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -8,7 +10,7 @@ from robustirl.types import ArrayLike
 
 
 def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int[np.ndarray, " total"]:
-    """The whole numbers from each start on, `lengths` many each, one run after another.
+    """Return the whole numbers from each start on, `lengths` many each, one run after another.
 
     Example:
         >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
@@ -19,7 +21,7 @@ def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int
 
 
 def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
-    """`values` as a frozen int64 vector of numbers of at least 0, or a sentence about why they are none."""
+    """Return `values` as an immutable int64 vector, or refuse what is not whole numbers of at least 0."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -45,7 +47,7 @@ def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
 
 
 def as_flags(terminated: ArrayLike, episodes: int) -> Bool[np.ndarray, " E"]:
-    """One frozen answer for each episode, from one for all of them or one for each."""
+    """Return one immutable answer for each episode, from one for all of them or one for each."""
     try:
         array = np.asarray(terminated)
     except (TypeError, ValueError) as error:
@@ -60,3 +62,20 @@ def as_flags(terminated: ArrayLike, episodes: int) -> Bool[np.ndarray, " E"]:
     array = np.broadcast_to(array, (episodes,)).copy()
     array.setflags(write=False)
     return array
+
+
+def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " n"] | None) -> tuple[str, ...] | None:
+    """Return the names of states or actions, one for each number that occurs, or None if there are none."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(f"the {kind} names are {names!r:.80}, but a list of words is needed.")
+    found = tuple(str(name) for name in names)
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise InvalidInputError(f"the {kind} name {twice!r} occurs more than once; give each {kind} its own name.")
+    if numbers is not None and numbers.size and numbers.max() >= len(found):
+        raise InvalidInputError(
+            f"{kind} {int(numbers.max())} occurs, but there are {len(found)} {kind} names; name every {kind}."
+        )
+    return found

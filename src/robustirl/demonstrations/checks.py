@@ -1,9 +1,10 @@
-"""Demonstrations against worlds: do the states and actions exist, and could these moves have happened?"""
+"""Check demonstrations against worlds: do states and actions exist, could the moves happen, where do episodes end?"""
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -11,6 +12,8 @@ from robustirl.mdp import MDP, absorbing_states, as_world
 
 if TYPE_CHECKING:
     import scipy.sparse
+
+_log = logging.getLogger("robustirl")
 
 
 def require_states(demonstrations: Demonstrations, num_states: int) -> None:
@@ -49,7 +52,7 @@ def require_of_world(demonstrations: Demonstrations, mdp: MDP) -> None:
 
 
 def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
-    """Refuse a move that is impossible in every world given, and an end where no world given stays for ever.
+    """Refuse a move that is impossible in every world given, and an end in a state that every one can leave.
 
     With actions, a move is possible if T(s'|s,a) > 0 for the recorded action; without, for any available one.
 
@@ -85,6 +88,30 @@ def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
         )
 
 
+def infer_terminated(demonstrations: Demonstrations, mdp: MDP) -> Demonstrations:
+    """Return the episodes with their ends known: those that end in an absorbing state of `mdp` are terminated.
+
+    Ends that were recorded stay as they are. A line in the log says how many episodes were judged.
+    """
+    if demonstrations.ends_known:
+        return demonstrations
+    require_states(demonstrations, as_world(mdp).num_states)
+    ended = absorbing_states(mdp)[demonstrations.last_states]
+    _log.info(note_on_ends(demonstrations, ended))
+    return Demonstrations(
+        demonstrations.states, demonstrations.actions, demonstrations.lengths, ended, **demonstrations.names
+    )
+
+
+def note_on_ends(demonstrations: Demonstrations, ended: Bool[np.ndarray, " E"]) -> str:
+    """Return the sentence that says how unknown ends were judged."""
+    count, total = int(ended.sum()), len(demonstrations)
+    return (
+        f"the demonstrations do not say how episodes ended: {count} of {total} end in a state that is absorbing in the"
+        f" learner's world and count as terminated, {total - count} count as truncated."
+    )
+
+
 def _chances(
     world: MDP,
     matrix: "scipy.sparse.csr_array",
@@ -92,7 +119,7 @@ def _chances(
     actions: Int[np.ndarray, " n"] | None,
     targets: Int[np.ndarray, " n"],
 ) -> Float[np.ndarray, " n"]:
-    """T(s'|s,a) of each move, or the largest over available actions where none was recorded."""
+    """Return T(s'|s,a) of each move, or the largest over available actions if none was recorded."""
     if actions is not None:
         return _entries(matrix, sources * world.num_actions + actions, targets)
     # Most moves occur many times.

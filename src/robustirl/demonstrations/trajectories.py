@@ -1,41 +1,46 @@
 """Demonstrations: recorded episodes τ = (s_0, a_0, s_1, …, s_n), with or without their actions.
 
-An episode of n transitions has n+1 states; n = 0 is a start state alone. It is *terminated* when its last state is
-one that is never left again (it stays there forever), and *truncated* when the recording merely stopped.
-All episodes lie one after another in flat arrays, so that nothing here loops over steps.
+An episode of n transitions has n+1 states; n = 0 is a start state alone. It is *terminated* if its last state is
+never left again, and *truncated* if the recording stopped earlier. If the recording does not say which, the ends are
+unknown: `infer_terminated` reads them off a world, and everything that is given a world does so by itself.
+All episodes lie one after another in flat arrays, so nothing here loops over steps.
 """
 
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl.demonstrations.arrays import as_flags, as_whole_numbers, ranges
+from robustirl.demonstrations._episodes import as_episodes, require_actions_match, require_alike
+from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.types import ArrayLike
 
 
 class Episode(NamedTuple):
-    """One episode: n+1 states, n actions (or none recorded), and whether its last state is never left again."""
+    """Hold one episode: n+1 states, n actions (or None), and whether its last state is never left again."""
 
     states: Int[np.ndarray, " N"]
     actions: Int[np.ndarray, " M"] | None
     terminated: bool
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
 class Demonstrations:
-    """A set of episodes, checked and frozen. `Demonstrations.from_arrays` is the way in for most data.
+    """Hold a set of checked, immutable episodes. Most data enter through `from_arrays`, `from_frame` or `load`.
 
     Args:
         states: `[N]`, the states of all episodes, one episode after another; whole numbers of at least 0.
-        actions: `[N - E]`, the actions, one fewer an episode than states; None when only states were recorded.
+        actions: `[N - E]`, the actions, one fewer per episode than states; None if only states were recorded.
         lengths: `[E]`, the number of states n+1 of each episode.
-        terminated: `[E]`, whether each episode's last state is never left again.
+        terminated: `[E]`, whether each episode's last state is never left again; None if that was not recorded, and
+            then the array is all False and `ends_known` is False.
+        state_names: The name of each state, by its number; None if states have numbers only.
+        action_names: The name of each action, likewise.
 
     Example:
         >>> demos = Demonstrations.from_arrays([[0, 1, 2], [1]], terminated=[True, False])
@@ -43,39 +48,62 @@ class Demonstrations:
         Demonstrations(2 episodes, 2 transitions, states only, 1 terminated)
         >>> demos[0].states.tolist(), len(demos + demos), [e.terminated for e in demos]
         ([0, 1, 2], 4, [True, False])
+        >>> demos[[1, 1]].states.tolist(), len(demos[demos.lengths > 1])
+        ([1, 1], 1)
     """
 
     states: Int[np.ndarray, " N"]
     actions: Int[np.ndarray, " M"] | None
     lengths: Int[np.ndarray, " E"]
     terminated: Bool[np.ndarray, " E"]
+    state_names: tuple[str, ...] | None = None
+    action_names: tuple[str, ...] | None = None
+    ends_known: bool = True
 
-    def __post_init__(self) -> None:
-        states = as_whole_numbers("the array of states", self.states)
-        lengths = as_whole_numbers("the array of episode lengths", self.lengths)
-        if lengths.size == 0:
+    def __init__(
+        self,
+        states: ArrayLike,
+        actions: ArrayLike | None,
+        lengths: ArrayLike,
+        terminated: ArrayLike | None = None,
+        *,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+    ):
+        places, counts = (
+            as_whole_numbers("the array of states", states),
+            as_whole_numbers("the array of episode lengths", lengths),
+        )
+        if counts.size == 0:
             raise InvalidInputError("there are no episodes; give at least one, of at least one state.")
-        if (lengths == 0).any():
+        if (counts == 0).any():
             raise InvalidInputError(
-                f"episode {int(np.argmin(lengths))} is empty; an episode has at least its start state, so leave it out."
+                f"episode {int(np.argmin(counts))} is empty; an episode has at least its start state, so leave it out."
             )
-        if lengths.max() > states.size or lengths.sum() != states.size:  # The sum alone may overflow to any number.
+        if counts.max() > places.size or counts.sum() != places.size:  # The sum alone may overflow to any number.
             raise InvalidInputError(
-                f"there are {states.size} states, but the episodes' lengths add up to {sum(lengths.tolist())};"
+                f"there are {places.size} states, but the episodes' lengths add up to {sum(counts.tolist())};"
                 " both must count every state, the last ones included."
             )
-        actions = None
-        if self.actions is not None:
-            actions = as_whole_numbers("the array of actions", self.actions)
-            if actions.size != states.size - lengths.size:
+        taken = None
+        if actions is not None:
+            taken = as_whole_numbers("the array of actions", actions)
+            if taken.size != places.size - counts.size:
                 raise InvalidInputError(
-                    f"there are {actions.size} actions, but {states.size} states in {lengths.size} episodes need"
-                    f" {states.size - lengths.size}: one fewer an episode than states."
+                    f"there are {taken.size} actions, but {places.size} states in {counts.size} episodes need"
+                    f" {places.size - counts.size}: one fewer an episode than states."
                 )
-        terminated = as_flags(self.terminated, lengths.size)
-        fields = {"states": states, "actions": actions, "lengths": lengths, "terminated": terminated}
-        for name, array in fields.items():
-            object.__setattr__(self, name, array)
+        fields = {
+            "states": places,
+            "actions": taken,
+            "lengths": counts,
+            "terminated": as_flags(False if terminated is None else terminated, counts.size),
+            "state_names": as_names("state", state_names, places),
+            "action_names": as_names("action", action_names, taken),
+            "ends_known": terminated is not None,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_arrays(
@@ -83,14 +111,15 @@ class Demonstrations:
         states: Sequence[ArrayLike] | np.ndarray,
         actions: Sequence[ArrayLike] | np.ndarray | None = None,
         *,
-        terminated: ArrayLike = False,
+        terminated: ArrayLike | None = None,
     ) -> "Demonstrations":
-        """Demonstrations from one array of states an episode, and one of actions if there are any.
+        """Build demonstrations from one array of states per episode, and one of actions if there are any.
 
         Args:
             states: An array of n+1 whole numbers for each episode; lengths may differ.
-            actions: An array of n whole numbers for each episode; None when only states were recorded.
-            terminated: One answer for all episodes or one for each: is the last state never left again?
+            actions: An array of n whole numbers for each episode; None if only states were recorded.
+            terminated: One answer for all episodes or one for each: is the last state never left again? If omitted,
+                the answer is read off the learner's world where one is given (see `infer_terminated`).
 
         Example:
             >>> Demonstrations.from_arrays([[3, 4], [4, 4, 5]], [[0], [1, 0]], terminated=True).num_transitions
@@ -103,73 +132,76 @@ class Demonstrations:
         moves = None
         if actions is not None:
             moves = [as_whole_numbers(f"the array of actions of episode {e}", array) for e, array in enumerate(actions)]
-            if len(moves) != len(arrays):
-                raise InvalidInputError(
-                    f"there are states of {len(arrays)} episodes, but actions of {len(moves)};"
-                    " give one array of actions for each episode, or none at all."
-                )
-            counts = np.array([array.size for array in moves])
-            if ((lengths > 0) & (counts != lengths - 1)).any():
-                e = int(np.argmax(counts != lengths - 1))
-                raise InvalidInputError(
-                    f"episode {e} has {lengths[e]} states and {counts[e]} actions, but {lengths[e]} states go with"
-                    f" {lengths[e] - 1} actions; the state reached by the last action belongs to the episode."
-                )
-        flags = as_flags(terminated, lengths.size)
-        return cls(np.concatenate(arrays), None if moves is None else np.concatenate(moves), lengths, flags)
+            require_actions_match(lengths, [array.size for array in moves])
+        return cls(np.concatenate(arrays), None if moves is None else np.concatenate(moves), lengths, terminated)
+
+    @classmethod
+    def from_frame(cls, frame: Any, **options: Any) -> "Demonstrations":
+        """Build demonstrations from a pandas or polars frame, a pyarrow table or a mapping, one row per state.
+
+        Args:
+            frame: The table; its columns are those of a CSV file (see `robustirl.demonstrations.load`).
+            options: Those of `load`: `columns`, `state_names`, `action_names`, `first_state`, `first_action`.
+
+        Example:
+            >>> log = {"trip": [7, 7, 9], "link": ["A", "B", "A"]}
+            >>> walks = Demonstrations.from_frame(log, columns={"episode": "trip", "state": "link"})
+            >>> walks.states.tolist(), walks.state_names
+            ([0, 1, 0], ('A', 'B'))
+        """
+        from robustirl.demonstrations.io.frames import read_frame  # That file is built on this one.
+
+        return read_frame(frame, **options)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
-        """All episodes of the parts, in order; either all parts have actions or none."""
+        """Join all episodes of the parts, in order; all parts have actions, known ends and names, or none has."""
         if len(parts) == 0:
             raise InvalidInputError("there are no demonstrations to concatenate; give at least one set.")
-        with_actions = [part.has_actions for part in parts]
-        if any(with_actions) and not all(with_actions):
-            raise InvalidInputError(
-                f"set {with_actions.index(True)} of the demonstrations has actions and set {with_actions.index(False)}"
-                " has none; drop them with .without_actions()."
-            )
-        actions = (
-            np.concatenate([part.actions for part in parts if part.actions is not None]) if any(with_actions) else None
-        )
+        first = parts[0]
+        for i, part in enumerate(parts):
+            require_alike(first, part, i)
+        actions = None
+        if first.has_actions:
+            actions = np.concatenate([part.actions for part in parts if part.actions is not None])
         states, lengths, terminated = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("states", "lengths", "terminated")
         )
-        return cls(states, actions, lengths, terminated)
+        return cls(states, actions, lengths, terminated if first.ends_known else None, **first.names)
 
     @property
     def has_actions(self) -> bool:
-        """Whether actions were recorded."""
+        """Return whether actions were recorded."""
         return self.actions is not None
 
     @property
     def num_transitions(self) -> int:
-        """The number of recorded moves, N - E."""
+        """Return the number of recorded moves, N - E."""
         return self.states.size - self.lengths.size
 
     @functools.cached_property
     def offsets(self) -> Int[np.ndarray, " B"]:
-        """Where each episode begins among `states`, and the end."""
+        """Return where each episode begins among `states`, and the end."""
         return np.concatenate([[0], np.cumsum(self.lengths)])
 
     @functools.cached_property
     def episodes(self) -> Int[np.ndarray, " N"]:
-        """The episode that each state belongs to."""
+        """Return the episode that each state belongs to."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @functools.cached_property
     def steps(self) -> Int[np.ndarray, " N"]:
-        """The step t at which each state was visited."""
+        """Return the step t at which each state was visited."""
         return np.arange(self.states.size) - np.repeat(self.offsets[:-1], self.lengths)
 
     @functools.cached_property
     def moves(self) -> Int[np.ndarray, " M"]:
-        """Where among `states` each transition starts: its successor lies one place further."""
+        """Return where among `states` each transition starts; its successor lies one place further."""
         return np.delete(np.arange(self.states.size), self.offsets[1:] - 1)
 
     @property
     def last_states(self) -> Int[np.ndarray, " E"]:
-        """s_n of each episode."""
+        """Return s_n of each episode."""
         return self.states[self.offsets[1:] - 1]
 
     def __len__(self) -> int:
@@ -182,14 +214,22 @@ class Demonstrations:
     def __getitem__(self, index: int | np.integer) -> Episode: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "Demonstrations": ...
+    def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> "Demonstrations": ...
 
-    def __getitem__(self, index: int | np.integer | slice) -> "Episode | Demonstrations":
+    def __getitem__(self, index: Any) -> "Episode | Demonstrations":
         if isinstance(index, slice):
             return self.subset(np.arange(len(self))[index])
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"episode {index} of {len(self)}")  # So that Python's own protocols work.
-        return self._episode(int(index) % len(self))
+        if np.ndim(index) > 0:
+            return self.subset(index)
+        place = np.asarray(index)
+        if place.dtype.kind not in "iu":
+            raise InvalidInputError(
+                f"the index is {index!r}, but a whole number, a slice, a list of numbers or a mask is needed."
+            )
+        if not -len(self) <= place < len(self):
+            # An IndexError lets Python's own protocols work.
+            raise IndexError(f"episode {index} was asked for, but there are {len(self)}, numbered from 0.")
+        return self._episode(int(place) % len(self))
 
     def _episode(self, e: int) -> Episode:
         begin, end = int(self.offsets[e]), int(self.offsets[e + 1])
@@ -197,29 +237,38 @@ class Demonstrations:
         return Episode(self.states[begin:end], actions, bool(self.terminated[e]))
 
     def subset(self, indices: ArrayLike) -> "Demonstrations":
-        """The episodes at these places, in this order; repetitions are allowed, as a bootstrap needs them.
+        """Return the episodes at these places, in this order, or those where a mask is True.
+
+        Negative numbers count from the end. Repetitions are allowed, because a bootstrap needs them.
 
         Example:
-            >>> Demonstrations.from_arrays([[0, 1], [2], [3, 4]]).subset([2, 0, 2]).states.tolist()
+            >>> Demonstrations.from_arrays([[0, 1], [2], [3, 4]]).subset([2, 0, -1]).states.tolist()
             [3, 4, 0, 1, 3, 4]
         """
-        chosen = np.asarray(indices)
-        if chosen.dtype == bool and chosen.shape == self.lengths.shape:
-            chosen = np.flatnonzero(chosen)
-        chosen = as_whole_numbers("the list of episodes to keep", chosen)
-        if chosen.size == 0:
-            raise InvalidInputError(f"no episode of the {len(self)} is left; choose at least one.")
-        if chosen.max() >= len(self):
-            raise InvalidInputError(
-                f"episode {int(chosen.max())} was asked for, but there are {len(self)}, numbered from 0."
-            )
+        chosen = as_episodes(indices, len(self))
         lengths, starts = self.lengths[chosen], self.offsets[chosen]
         actions = None if self.actions is None else self.actions[ranges(starts - chosen, lengths - 1)]
-        return Demonstrations(self.states[ranges(starts, lengths)], actions, lengths, self.terminated[chosen])
+        ends = self.terminated[chosen] if self.ends_known else None
+        return Demonstrations(self.states[ranges(starts, lengths)], actions, lengths, ends, **self.names)
 
     def without_actions(self) -> "Demonstrations":
-        """The same episodes as a learner sees them that observes states only."""
-        return dataclasses.replace(self, actions=None)
+        """Return the same episodes as a learner sees them that observes states only."""
+        ends = self.terminated if self.ends_known else None
+        return Demonstrations(self.states, None, self.lengths, ends, state_names=self.state_names)
+
+    def infer_terminated(self, mdp: MDP) -> "Demonstrations":
+        """Return the episodes with their ends known: those that end in an absorbing state of `mdp` are terminated.
+
+        Ends that were recorded stay as they are.
+
+        Example:
+            >>> walk = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)
+            >>> Demonstrations.from_arrays([[0, 1], [0, 0]]).infer_terminated(walk).terminated.tolist()
+            [True, False]
+        """
+        from robustirl.demonstrations.checks import infer_terminated  # That file is built on this one.
+
+        return infer_terminated(self, mdp)
 
     def __add__(self, other: "Demonstrations") -> "Demonstrations":
         if not isinstance(other, Demonstrations):
@@ -229,9 +278,12 @@ class Demonstrations:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Demonstrations):
             return NotImplemented
-        return self.has_actions == other.has_actions and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("states", "lengths", "terminated", *(["actions"] if self.has_actions else []))
+        alike = (self.ends_known, self.names) == (other.ends_known, other.names)
+        arrays = ("states", "lengths", "terminated", *(["actions"] if self.has_actions else []))
+        return (
+            alike
+            and self.has_actions == other.has_actions
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays)
         )
 
     def __hash__(self) -> int:
@@ -239,13 +291,11 @@ class Demonstrations:
 
     def __repr__(self) -> str:
         kind = "with actions" if self.has_actions else "states only"
-        return (
-            f"Demonstrations({len(self)} episodes, {self.num_transitions} transitions, {kind},"
-            f" {int(self.terminated.sum())} terminated)"
-        )
+        ends = f"{int(self.terminated.sum())} terminated" if self.ends_known else "ends unknown"
+        return f"Demonstrations({len(self)} episodes, {self.num_transitions} transitions, {kind}, {ends})"
 
     def describe(self) -> str:
-        """What there is, in a sentence.
+        """Return a sentence that says what there is.
 
         Example:
             >>> print(Demonstrations.from_arrays([[0, 1, 2], [1]], terminated=[True, False]).describe())
@@ -253,11 +303,11 @@ class Demonstrations:
             3 different states, the largest 2.
         """
         ended, kind = int(self.terminated.sum()), "with actions" if self.has_actions else "states only"
+        ends = f"{ended} terminated, {len(self) - ended} truncated" if self.ends_known else "ends not recorded"
         return (
             f"{len(self)} episodes of {self.lengths.min()} to {self.lengths.max()} states"
             f" (median {np.median(self.lengths):g}), {self.num_transitions} transitions, {kind};"
-            f" {ended} terminated, {len(self) - ended} truncated;"
-            f" {np.unique(self.states).size} different states, the largest {self.states.max()}."
+            f" {ends}; {np.unique(self.states).size} different states, the largest {self.states.max()}."
         )
 
     def check_against(self, mdp: MDP) -> None:
@@ -267,10 +317,15 @@ class Demonstrations:
         require_of_world(self, mdp)
 
     def check_possible(self, *worlds: MDP) -> None:
-        """Refuse a move that is impossible in every world given, and an end where no world given stays for ever.
+        """Refuse a move that is impossible in every world given, and an end in a state that every one can leave.
 
-        The learner's world may legitimately forbid what the expert did: give the expert's, or all that are in question.
+        The learner's world may forbid what the expert did: give the expert's, or all that are in question.
         """
         from robustirl.demonstrations.checks import require_possible
 
         require_possible(self, *worlds)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return the names of states and actions by the keywords that take them."""
+        return {"state_names": self.state_names, "action_names": self.action_names}

@@ -53,7 +53,7 @@ class RobustIRL:
         optimizer: See `fit`.
         steps: See `fit`.
         tolerance: See `fit`.
-        tail: What stands in for the unseen rest of truncated episodes; see `estimate_occupancy`.
+        tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         confidence: Of the error bound on the expert's occupancy, and of the interval for an estimated α.
         temperatures: See `fit`.
         planner_tolerance: See `fit`.
@@ -88,7 +88,7 @@ class RobustIRL:
         optimizer: optax.GradientTransformation = ADAM,
         steps: int = PAPER_STEPS,
         tolerance: float | None = None,
-        tail: str = "renormalise",
+        tail: str = "chain",
         confidence: float = 0.95,
         temperatures: Temperatures = Temperatures(),
         planner_tolerance: float | None = None,

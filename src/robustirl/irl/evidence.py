@@ -11,6 +11,7 @@ from robustirl.demonstrations import (
     OccupancyEstimate,
     estimate_occupancy,
     l1_radius,
+    note_on_ends,
 )
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, absorbing_states
@@ -29,6 +30,7 @@ class Evidence:
         cautions: What is doubtful about the data, a sentence each.
         alpha_estimate: The estimate of α, if one was asked for.
         occupancy_estimate: ρ̂ with its error; None where ρ was given as exact.
+        notes: What was understood from the data without being recorded, a sentence each.
     """
 
     discount: float
@@ -39,6 +41,7 @@ class Evidence:
     cautions: tuple[str, ...]
     alpha_estimate: AlphaEstimate | None
     occupancy_estimate: OccupancyEstimate | None
+    notes: tuple[str, ...] = ()
 
 
 def gather(
@@ -59,13 +62,14 @@ def gather(
         (2, [0.625, 0.375], ())
     """
     discount = float(mdp.discount)
+    notes: tuple[str, ...] = ()
     given = data if isinstance(data, Demonstrations) else None
     estimate = data if isinstance(data, OccupancyEstimate) else None
     if given is not None:
         given.check_against(mdp)
-        estimate = estimate_occupancy(
-            given, num_states=mdp.num_states, discount=discount, tail=tail, confidence=confidence
-        )
+        recorded, given = given, given.infer_terminated(mdp)
+        notes = () if recorded.ends_known else (note_on_ends(given, given.terminated),)
+        estimate = estimate_occupancy(given, mdp, tail=tail, confidence=confidence)
     elif estimate is not None and not np.isclose(estimate.discount, discount, rtol=0, atol=1e-6):
         raise InvalidInputError(
             f"the occupancy was estimated at discount {estimate.discount!r}, but the world's is {discount!r};"
@@ -78,9 +82,10 @@ def gather(
         transitions=None if given is None else given.num_transitions,
         has_actions=given is not None and given.has_actions,
         alpha=alpha,
-        cautions=() if given is None else _cautions(mdp, given, confidence),
+        cautions=() if given is None or estimate is None else _cautions(mdp, given, estimate),
         alpha_estimate=chosen,
         occupancy_estimate=estimate,
+        notes=notes,
     )
 
 
@@ -100,9 +105,9 @@ def _alpha(mdp: MDP, demonstrations: Demonstrations | None, alpha: float | str, 
     return found, found.alpha
 
 
-def _cautions(mdp: MDP, demonstrations: Demonstrations, confidence: float) -> tuple[str, ...]:
+def _cautions(mdp: MDP, demonstrations: Demonstrations, estimate: OccupancyEstimate) -> tuple[str, ...]:
     """Signs that the demonstrations and the learner's world do not go together."""
-    found = []
+    found = [] if estimate.caution is None else [estimate.caution]
     # The learner may not be able to stay where the expert's episodes ended: then no policy of it matches them.
     left = demonstrations.terminated & ~absorbing_states(mdp)[demonstrations.last_states]
     if left.any():
@@ -113,7 +118,7 @@ def _cautions(mdp: MDP, demonstrations: Demonstrations, confidence: float) -> tu
         )
     starts = np.bincount(demonstrations.states[demonstrations.offsets[:-1]], minlength=mdp.num_states)
     apart = float(np.abs(starts / len(demonstrations) - np.asarray(mdp.initial)).sum())
-    if apart > l1_radius(len(demonstrations), mdp.num_states, confidence=confidence):
+    if apart > l1_radius(len(demonstrations), mdp.num_states, confidence=estimate.confidence):
         found.append(
             f"the demonstrations start elsewhere than the learner's world does: the two start distributions are"
             f" {apart:.3g} apart in l1, more than chance explains."

@@ -123,6 +123,7 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
         evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
     estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)
     evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
+    evidence["notes"] = tuple(evidence.get("notes", ()))  # Absent from files of 0.1.
     plain = {name: parameters[name] for name in _PLAIN}
     require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
     estimator = kind().set_params(**parameters)

@@ -15,6 +15,7 @@ def summarise(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
     cautions = warnings_of(fit, evidence, tolerance)
     lines = [
         ("learnt from", _data(evidence)),
+        *(("note", text) for text in evidence.notes),
         ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
         ("with", _alpha(fit, evidence)),
         ("ended", _ending(fit, tolerance)),

@@ -54,9 +54,7 @@ class DemonstrationsReport:
         return "no" if self.gap_interval[0] > 0 else "open"
 
 
-def report_demonstrations(
-    learner: MDP, demonstrations: Demonstrations, *, tail: str = "renormalise"
-) -> DemonstrationsReport:
+def report_demonstrations(learner: MDP, demonstrations: Demonstrations, *, tail: str = "chain") -> DemonstrationsReport:
     """What can be said of a learner's world and demonstrations by an expert of another.
 
     Args:
@@ -65,9 +63,8 @@ def report_demonstrations(
         tail: What stands in for the unseen rest of truncated episodes; see `estimate_occupancy`.
     """
     demonstrations.check_against(learner)
-    estimate = estimate_occupancy(
-        demonstrations, num_states=learner.num_states, discount=float(learner.discount), tail=tail
-    )
+    demonstrations = demonstrations.infer_terminated(learner)
+    estimate = estimate_occupancy(demonstrations, learner, tail=tail)
     return DemonstrationsReport(
         estimate=estimate,
         matching=find_matching_policy(learner, estimate.occupancy),

@@ -38,7 +38,7 @@ class FitRequest:
         reward: `tabular`, `linear`, `network`; what the environment calls for when left out.
         steps: The largest number of parameter updates.
         tolerance: Stop once the occupancy gap is this small.
-        tail: What stands in for the unseen rest of truncated episodes.
+        tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         seed: For the first weights of a network.
     """
 
@@ -51,7 +51,7 @@ class FitRequest:
     reward: str | None = None
     steps: int = PAPER_STEPS
     tolerance: float | None = None
-    tail: str = "renormalise"
+    tail: str = "chain"
     seed: int = 0
 
 

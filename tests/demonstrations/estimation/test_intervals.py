@@ -113,7 +113,7 @@ def test_no_key_no_intervals_and_the_same_key_the_same_ones():
     assert (one != other).any()
 
 
-@pytest.mark.parametrize("tail", ["renormalise", "hold", "chain"])
+@pytest.mark.parametrize("tail", ["renormalize", "hold", "chain"])
 def test_intervals_lie_around_the_estimate_whatever_the_tail(tail):
     demos = Demonstrations.from_arrays(np.random.default_rng(0).integers(4, size=(100, 5)))
     found = estimate_occupancy(demos, num_states=4, discount=0.9, tail=tail, key=jax.random.key(0))

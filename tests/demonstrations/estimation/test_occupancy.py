@@ -19,7 +19,7 @@ from robustirl.planning import state_occupancy
 from tests.demonstrations.strategies import demonstrations
 from tests.planning.test_sampling import random_task
 
-TAILS = ("renormalise", "hold", "chain")
+TAILS = ("renormalize", "hold", "chain")
 DISCOUNTS = st.sampled_from([0.0, 0.5, 0.9, 0.99])
 
 
@@ -31,7 +31,7 @@ def by_the_definition(demos, gamma, tail, steps=4000):
         shown = np.zeros(6)
         for t, state in enumerate(states):
             shown[state] += (1 - gamma) * gamma**t
-        if tail == "renormalise" and not terminated:
+        if tail == "renormalize" and not terminated:
             total += shown / shown.sum()
             continue
         here = np.eye(6)[states[-1]]
@@ -141,7 +141,7 @@ def test_requests_that_cannot_be_met_are_refused(refused):
     for gamma in (1.0, -0.1, float("nan")):
         with refused("discount", repr(gamma)):
             estimate_occupancy(demos, num_states=5, discount=gamma)
-    with refused("tail", "'guess'", "renormalise, hold, chain"):
+    with refused("tail", "'guess'", "chain, hold, renormalize"):
         estimate_occupancy(demos, num_states=5, discount=0.9, tail="guess")
     for confidence in (0.0, 1.0, float("nan")):
         with refused("confidence", repr(confidence)):

@@ -1,28 +1,35 @@
-"""Demonstrations in files: `save` and `load` by suffix, exact in both directions.
+"""Read and write files of demonstrations: `save` and `load` by suffix, exact in both directions.
 
-    .npz       NumPy arrays `states`, `actions` (if any), `lengths`, `terminated`, and `schema`
-    .jsonl     a header, then one JSON object an episode: `states`, `actions` (if any), `terminated`
-    .csv       one row a state (see `tables.py`)
+    .npz       NumPy arrays `states`, `actions`, `lengths`, `terminated`, and `schema`
+    .jsonl     a header, then one JSON object per episode: `states`, `actions`, `terminated`
+    .csv       one row per state (see `tables.py` and `csv_files.py`)
     .parquet   the same table (see `parquet.py`)
+
+Actions, ends and names are absent if they are unknown.
 
 No format runs code when it is read. A file is replaced whole or left as it was.
 """
 
+import dataclasses
 import io
 import json
+import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from robustirl._runtime import in_brief, read_arrays, shown, write_atomically
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
+from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
-from robustirl.demonstrations.io.tables import csv_text, read_csv
+from robustirl.demonstrations.io.tables import Names, TableOptions
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+
+_log = logging.getLogger("robustirl")
 
 
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
@@ -63,8 +70,45 @@ def require_place(path: str | os.PathLike[str]) -> None:
         )
 
 
-def load(path: str | os.PathLike[str]) -> Demonstrations:
-    """Read what `save` wrote, or a file made elsewhere with the same columns or fields."""
+def load(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    state_names: Names = None,
+    action_names: Names = None,
+    first_state: int = 0,
+    first_action: int = 0,
+) -> Demonstrations:
+    r"""Read what `save` wrote, or a table made elsewhere. The log says in one line what was understood.
+
+    Args:
+        path: The file: .npz, .jsonl, .csv or .parquet. The other arguments are for the last two.
+        columns: The table's own names of columns, by ours: `{"episode": "trip", "state": "link"}`. Ours are `episode`,
+            `state`, and if there are any `step`, `action`, `terminated`.
+        state_names: The name of each state in order, or a number for each name. If omitted, a column of names is
+            numbered in alphabetical order, and the result has them as `state_names`.
+        action_names: The same for actions.
+        first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
+        first_action: The same for actions.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(f"{folder}/log.csv").write_text("trip,link,done\n7,A,0\n7,B,1\n8,A,0\n")
+        ...     walks = load(
+        ...         f"{folder}/log.csv", columns={"episode": "trip", "state": "link", "terminated": "done"}
+        ...     )
+        >>> walks.states.tolist(), walks.state_names, walks.terminated.tolist()
+        ([0, 1, 0], ('A', 'B'), [True, False])
+    """
+    options = TableOptions(columns, state_names, action_names, first_state, first_action)
+    found, understood = load_with_note(path, options)
+    _log.info(understood)
+    return found
+
+
+def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> tuple[Demonstrations, str]:
+    """Return what `load` reads, and the line that says what was understood."""
     path = Path(path)
     _, read = _format(path)
     try:
@@ -73,40 +117,47 @@ def load(path: str | os.PathLike[str]) -> Demonstrations:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     if not content:
         raise InvalidInputError(f"{path} is empty; write it anew with save().")
-    return read(content, str(path))
+    return read(content, str(path), options)
 
 
 def _npz_bytes(demonstrations: Demonstrations) -> bytes:
-    arrays = {name: getattr(demonstrations, name) for name in ("states", "lengths", "terminated")}
+    arrays = {name: getattr(demonstrations, name) for name in ("states", "lengths")}
+    if demonstrations.ends_known:
+        arrays["terminated"] = demonstrations.terminated
     if demonstrations.actions is not None:
         arrays["actions"] = demonstrations.actions
+    arrays |= {name: np.array(words) for name, words in demonstrations.names.items() if words is not None}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, schema=np.int64(SCHEMA), **arrays)
     return buffer.getvalue()
 
 
-def _read_npz(content: bytes, path: str) -> Demonstrations:
+def _read_npz(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
+    _require_no_options(path, options)
     try:
         arrays = read_arrays(content)
     except ValueError as error:
         raise InvalidInputError(f"{path} is damaged or not an .npz file of plain arrays ({error}).") from None
-    for name in ("schema", "states", "lengths", "terminated"):
+    for name in ("schema", "states", "lengths"):
         if name not in arrays:
             raise InvalidInputError(
                 f"{path} has no array {name!r}, only {_some(arrays)};"
-                " give schema, states, lengths, terminated and, if there are any, actions."
+                " give schema, states, lengths and, if they are known, actions and terminated."
             )
     require_schema(path, arrays["schema"].item() if arrays["schema"].ndim == 0 else arrays["schema"].tolist())
     try:
         states, lengths = (as_whole_numbers(f"the array {name!r}", arrays[name]) for name in ("states", "lengths"))
         actions = as_whole_numbers("the array 'actions'", arrays["actions"]) if "actions" in arrays else None
-        return Demonstrations(states, actions, lengths, as_flags(arrays["terminated"], lengths.size))
+        ends = as_flags(arrays["terminated"], lengths.size) if "terminated" in arrays else None
+        names = {name: arrays[name].tolist() for name in ("state_names", "action_names") if name in arrays}
+        found = Demonstrations(states, actions, lengths, ends, **names)
+        return found, f"{path}: {found.describe()}"
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
 
 
 def _some(names: Iterable[str], most: int = 6) -> str:
-    """A few names of many."""
+    """Return a few names of many."""
     kept = sorted(names)
     more = f" and {len(kept) - most} more" if len(kept) > most else ""
     return (", ".join(kept[:most]) or "nothing") + more
@@ -119,16 +170,20 @@ def _jsonl_bytes(demonstrations: Demonstrations) -> bytes:
         "episodes": len(demonstrations),
         "has_actions": demonstrations.has_actions,
     }
+    if not demonstrations.ends_known:
+        header["ends_known"] = False
+    header |= {name: words for name, words in demonstrations.names.items() if words is not None}
     lines = [json.dumps(header)]
     for states, actions, terminated in demonstrations:
         line: dict[str, object] = {"states": states.tolist()}
         if actions is not None:
             line["actions"] = actions.tolist()
-        lines.append(json.dumps(line | {"terminated": terminated}))
+        lines.append(json.dumps(line | ({"terminated": terminated} if demonstrations.ends_known else {})))
     return ("\n".join(lines) + "\n").encode()
 
 
-def _read_jsonl(content: bytes, path: str) -> Demonstrations:
+def _read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
+    _require_no_options(path, options)
     try:
         lines = content.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -145,16 +200,19 @@ def _read_jsonl(content: bytes, path: str) -> Demonstrations:
             f"{path} has {len(lines) - 1} episodes, but its header says {shown(header.get('episodes'))};"
             " it was cut off, or the header needs correcting."
         )
+    ends_known = header.get("ends_known", True) is not False
+    names = {name: header[name] for name in ("state_names", "action_names") if name in header}
+    require_names(names, f"line 1 of {path}")
     states, actions, terminated = [], [], []
     for number, text in enumerate(lines[1:], start=2):
         line = _json_object(path, number, text)
-        for name, needed in (("states", True), ("terminated", True), ("actions", header["has_actions"])):
+        for name, needed in (("states", True), ("terminated", ends_known), ("actions", header["has_actions"])):
             if (name in line) != needed:
                 raise InvalidInputError(
                     f"line {number} of {path} has {'no' if needed else 'a'} field {name!r},"
-                    f" {'which is needed' if needed else 'although the header says that there are no actions'}."
+                    f" {'which is needed' if needed else 'although the header says that there is none'}."
                 )
-        if not isinstance(line["terminated"], bool):
+        if ends_known and not isinstance(line["terminated"], bool):
             raise InvalidInputError(
                 f"`terminated` is {shown(line['terminated'])} in line {number} of {path}, but true or false is needed."
             )
@@ -166,9 +224,12 @@ def _read_jsonl(content: bytes, path: str) -> Demonstrations:
                     f"line {number} of {path} has {states[-1].size} states and {actions[-1].size} actions,"
                     " but one action fewer than states is needed."
                 )
-        terminated.append(line["terminated"])
+        terminated.append(line.get("terminated"))
     try:
-        return Demonstrations.from_arrays(states, actions if header["has_actions"] else None, terminated=terminated)
+        joined = np.concatenate(actions) if header["has_actions"] else None
+        lengths, ends = [len(episode) for episode in states], terminated if ends_known else None
+        found = Demonstrations(np.concatenate(states), joined, lengths, ends, **names)
+        return found, f"{path}: {found.describe()}"
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
 
@@ -185,7 +246,16 @@ def _json_object(path: str, number: int, text: str) -> dict:
     return value
 
 
-_FORMATS: dict[str, tuple[Callable[[Demonstrations], bytes], Callable[[bytes, str], Demonstrations]]] = {
+def _require_no_options(path: str, options: TableOptions) -> None:
+    """Refuse options that only tables have a use for."""
+    for name, value in dataclasses.asdict(options).items():
+        if value:
+            raise InvalidInputError(f"{name} is for tables (.csv, .parquet), but {path} is none; leave it out.")
+
+
+_Write = Callable[[Demonstrations], bytes]
+_Read = Callable[[bytes, str, TableOptions], tuple[Demonstrations, str]]
+_FORMATS: dict[str, tuple[_Write, _Read]] = {
     ".npz": (_npz_bytes, _read_npz),
     ".jsonl": (_jsonl_bytes, _read_jsonl),
     ".csv": (lambda demonstrations: csv_text(demonstrations).encode(), read_csv),
@@ -193,7 +263,7 @@ _FORMATS: dict[str, tuple[Callable[[Demonstrations], bytes], Callable[[bytes, st
 }
 
 
-def _format(path: Path) -> tuple[Callable[[Demonstrations], bytes], Callable[[bytes, str], Demonstrations]]:
+def _format(path: Path) -> tuple[_Write, _Read]:
     if path.suffix not in _FORMATS:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}, which names no known format; choose one of {', '.join(_FORMATS)}."

@@ -1,192 +1,247 @@
-"""Demonstrations as a table of one row a state, and that table as CSV.
+"""Read and write demonstrations as a table of one row per state.
 
-    episode      0, 1, 2, …: the rows of an episode stand together, episodes in order
-    step         0, 1, …, n within each episode
-    state        s_t
+    episode      any number or word; rows of an episode stand together, or have a step to order them by
+    step         t within each episode, from 0 or from 1 on; if there is no such column, rows are in order
+    state        s_t, a number or a name
     action       a_t; empty in the last row of an episode, which has no action, and everywhere if there are none
-    terminated   `true` or `false` in the last row of an episode, empty or `false` in all others
+    terminated   true or false in the last row of an episode, empty or false in all others; if there is no such
+                 column, or it is empty, the ends are unknown and are read off the world (`infer_terminated`)
 
-The first line of a CSV file that `save` wrote is a comment, `# robustirl.demonstrations schema=1 rows=5 actions=true`,
-which spreadsheets show as text and `pandas.read_csv(path, comment="#")` skips. It lets a file that was cut off be
-recognised. Files made elsewhere, or by hand, need not have it, nor the column `action`; blank lines are passed over.
+Columns may have other names (`columns={"episode": "trip"}`); further columns are ignored.
 """
 
-import csv
-import io
-import re
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Bool, Int
 
 from robustirl._runtime import shown
-from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
+from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, whole_numbers, without_empty_words
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 
 COLUMNS = ("episode", "step", "state", "action", "terminated")
-_COMMENT = re.compile(rf"# {re.escape(NAME)} schema=(\d{{1,18}}) rows=(\d{{1,18}}) actions=(true|false)")
+NEEDED = ("episode", "state")
 
-Row = Callable[[int], str]
-"""Names a row of a file, by its place in the table."""
+Names = Sequence[str] | Mapping[str, int] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class TableOptions:
+    """Say how a table is to be read.
+
+    Attributes:
+        columns: The table's own names of columns, by ours: `{"episode": "trip", "state": "link"}`.
+        state_names: The name of each state in order, or a number for each name; found in the table if omitted.
+        action_names: The same for actions.
+        first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
+        first_action: The same for actions.
+    """
+
+    columns: Mapping[str, str] | None = None
+    state_names: Names = None
+    action_names: Names = None
+    first_state: int = 0
+    first_action: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.columns or {}:
+            if name not in COLUMNS:
+                raise InvalidInputError(
+                    f"columns names {shown(name)}, which means nothing here; {', '.join(COLUMNS)} do."
+                )
+        for name in ("first_state", "first_action"):
+            if getattr(self, name) not in (0, 1):
+                raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but 0 or 1 is needed.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Say where a table comes from.
+
+    Attributes:
+        name: The file, or what to call the frame.
+        row: The name of each row in messages.
+        has_actions: Whether there are actions, if the file says so itself.
+        names: `state_names` and `action_names`, if the file holds them beside the table.
+    """
+
+    name: str
+    row: Row
+    has_actions: bool | None = None
+    names: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict[str, Sequence[str]])
 
 
 def table(demonstrations: Demonstrations) -> dict[str, np.ma.MaskedArray]:
-    """The columns of the table; what is empty is masked."""
+    """Return the columns of the table; what is empty is masked."""
     last = np.zeros(demonstrations.states.size, dtype=bool)
     last[demonstrations.offsets[1:] - 1] = True
     actions = np.ma.array(np.zeros(last.size, dtype=np.int64), mask=True)
     if demonstrations.actions is not None:
         actions[~last] = demonstrations.actions
     terminated = np.ma.array(np.zeros(last.size, dtype=bool), mask=True)
-    terminated[last] = demonstrations.terminated
+    if demonstrations.ends_known:
+        terminated[last] = demonstrations.terminated
     full = {"episode": demonstrations.episodes, "step": demonstrations.steps, "state": demonstrations.states}
     return {name: np.ma.array(array) for name, array in full.items()} | {"action": actions, "terminated": terminated}
 
 
+def find_columns(source: str, found: Sequence[str], options: TableOptions) -> dict[str, str]:
+    """Return the table's column for each of ours that it has; refuse a table that lacks one, or has one twice."""
+    chosen = {name: (options.columns or {}).get(name, name) for name in COLUMNS}
+    for name, own in chosen.items():
+        asked = name in (options.columns or {})
+        if own not in found and (asked or name in NEEDED):
+            hint = "correct the name" if asked else f'say which one it is with columns={{"{name}": ...}}'
+            raise InvalidInputError(f"{source} has no column {own!r}, only {', '.join(found)}; {hint}.")
+        if list(found).count(own) > 1:
+            raise InvalidInputError(f"{source} has the column {own!r} more than once; keep one.")
+    return {name: own for name, own in chosen.items() if own in found}
+
+
 def from_table(
-    columns: Mapping[str, np.ma.MaskedArray], path: str, row: Row, has_actions: bool | None
-) -> Demonstrations:
-    """Demonstrations from the columns of a table, `action` optional; `has_actions` where the file says so itself."""
-    names = ("episode", "step", "state")
-    for name in names:
-        hollow = np.ma.getmaskarray(columns[name])
-        if hollow.any():
-            raise InvalidInputError(f"the column {name!r} is empty in {row(int(np.argmax(hollow)))}; fill it.")
-    episode, step, states = (np.ma.getdata(columns[name]) for name in names)
-    begins = np.diff(episode, prepend=-1) != 0
-    expected_step = np.arange(step.size) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    expected_episode = np.cumsum(begins) - 1
-    wrong = (episode != expected_episode) | (step != expected_step)
+    columns: Mapping[str, np.ma.MaskedArray], source: Source, options: TableOptions
+) -> tuple[Demonstrations, str]:
+    """Return the demonstrations in the columns of a table, and a line that says what was understood."""
+    row = source.row
+    for name in ("episode", "state"):
+        _require_filled(name, columns[name], row)
+    states, state_names = names_or_numbers("state", columns["state"], row, options.first_state, options.state_names)
+    order, begins = _order(columns, row)
+    last = np.append(begins[1:], True)
+    at = _Rows(columns["episode"], order, begins, row)
+    taken, action_names = _actions(columns, last, at, source, options)
+    ends = _ends(columns, last, at)
+    names = {
+        "state_names": state_names or source.names.get("state_names"),
+        "action_names": action_names or source.names.get("action_names"),
+    }
+    lengths = np.diff(np.append(np.flatnonzero(begins), begins.size))
+    try:
+        found = Demonstrations(np.ma.getdata(states)[order], taken, lengths, ends, **names)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{source.name}: {error}") from None
+    return found, _understood(columns, source.name, options, found)
+
+
+def _require_filled(name: str, column: np.ma.MaskedArray, row: Row) -> None:
+    empty = np.ma.getmaskarray(column)
+    if empty.any():
+        raise InvalidInputError(f"the column {name!r} is empty in {row(int(np.argmax(empty)))}; fill it.")
+
+
+def _order(columns: Mapping[str, np.ma.MaskedArray], row: Row) -> tuple[Int[np.ndarray, " N"], Bool[np.ndarray, " N"]]:
+    """Return the order of the rows by episode (as they first occur) and step, and which rows begin an episode."""
+    words: list[str] = [str(cell).strip() for cell in np.ma.getdata(columns["episode"]).tolist()]
+    numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    episode = np.array([numbers[word] for word in words], dtype=np.int64)
+    if "step" not in columns:
+        back = np.flatnonzero(np.diff(episode) < 0)
+        if back.size:
+            i = int(back[0]) + 1
+            raise InvalidInputError(
+                f"{row(i)} returns to episode {shown(words[i])} after rows of others, and no column 'step' tells the"
+                " order; add one, or keep the rows of an episode together."
+            )
+        return np.arange(episode.size), np.diff(episode, prepend=-1) != 0
+    _require_filled("step", columns["step"], row)
+    step = np.ma.getdata(whole_numbers("step", columns["step"], row))
+    order = np.lexsort((step, episode))
+    begins = np.diff(episode[order], prepend=-1) != 0
+    expected = np.arange(step.size) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    first = 1 if bool(np.all(step[order][begins] == 1)) else 0
+    wrong = step[order] != expected + first
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"{row(i)} is of episode {episode[i]}, step {step[i]}, but episode {expected_episode[i]}, step"
-            f" {expected_step[i]} is due; order the rows by episode and step, both numbered from 0 without gaps."
+            f"{row(int(order[i]))} is step {step[order[i]]} of episode {shown(words[int(order[i])])}, but step"
+            f" {expected[i] + first} is due; number the steps of an episode from 0 or 1 without gaps, or leave the"
+            " column out if the rows are in order."
         )
-    last = np.append(begins[1:], True)
-    ends = columns["terminated"]
+    return order, begins
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rows:
+    """The rows in order, and how messages name them."""
+
+    episode: np.ma.MaskedArray
+    order: Int[np.ndarray, " N"]
+    begins: Bool[np.ndarray, " N"]
+    row: Row
+
+    def name(self, i: int) -> str:
+        """Return the name of the row at place `i` of the order, with its step and episode."""
+        step = i - int(np.flatnonzero(self.begins[: i + 1])[-1])
+        here = int(self.order[i])
+        return f"{self.row(here)}, step {step} of episode {str(np.ma.getdata(self.episode)[here]).strip()}"
+
+
+def _ends(
+    columns: Mapping[str, np.ma.MaskedArray], last: Bool[np.ndarray, " N"], at: _Rows
+) -> Bool[np.ndarray, " E"] | None:
+    """Return whether each episode terminated, or None if the table does not say."""
+    if "terminated" not in columns:
+        return None
+    ends = answers("terminated", without_empty_words(columns["terminated"]), at.row)[at.order]
     told = ~np.ma.getmaskarray(ends)
-    wrong = np.where(last, ~told, told & np.ma.getdata(ends).astype(bool))
+    if not told.any():
+        return None
+    wrong = np.where(last, ~told, told & np.ma.getdata(ends))
     if wrong.any():
         i = int(np.argmax(wrong))
         problem = "says nothing" if last[i] else "says true"
         raise InvalidInputError(
-            f"the column 'terminated' {problem} in {row(i)}, step {step[i]} of episode {episode[i]}; it must be true or"
-            " false in the last row of every episode and empty or false in all others (the file may have been cut off)."
+            f"the column 'terminated' {problem} in {at.name(i)}; it must be true or false in the last row of every"
+            " episode and empty or false in all others (the file may have been cut off)."
         )
-    actions = columns.get("action")
-    if actions is not None:
-        given = ~np.ma.getmaskarray(actions)
-        has_actions = bool(given.any()) if has_actions is None else has_actions
-        wrong = given != (~last & has_actions)
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            raise InvalidInputError(
-                f"the column 'action' is {'filled' if given[i] else 'empty'} in {row(i)}, step {step[i]} of episode"
-                f" {episode[i]}; every row has an action but the last of each episode, or none has."
-            )
-    elif has_actions:
-        raise InvalidInputError(f"{path} has no column 'action', although it says that there are actions.")
-    taken = np.ma.getdata(actions)[~last] if has_actions and actions is not None else None
-    try:
-        return Demonstrations(states, taken, np.bincount(episode), np.ma.getdata(ends)[last])
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
+    return np.ma.getdata(ends)[last]
 
 
-def require_columns(path: str, found: Sequence[str]) -> None:
-    """Refuse a table that lacks a column, or has the same one twice."""
-    for name in COLUMNS:
-        if name not in found and name != "action":
-            raise InvalidInputError(
-                f"{path} has no column {name!r}, only {', '.join(found)}; {', '.join(COLUMNS)} are needed."
-            )
-        if list(found).count(name) > 1:
-            raise InvalidInputError(f"{path} has the column {name!r} more than once; keep one.")
-
-
-def csv_text(demonstrations: Demonstrations) -> str:
-    """The table as CSV, under a comment."""
-    buffer = io.StringIO()
-    size, actions = demonstrations.states.size, str(demonstrations.has_actions).lower()
-    buffer.write(f"# {NAME} schema={SCHEMA} rows={size} actions={actions}\n")
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    words = {True: "true", False: "false", None: ""}
-    *numbers, ends = (column.tolist() for column in table(demonstrations).values())  # What is masked becomes None.
-    writer.writerows(zip(*numbers, [words[end] for end in ends], strict=True))
-    return buffer.getvalue()
-
-
-def read_csv(content: bytes, path: str) -> Demonstrations:
-    """Demonstrations from a CSV file with these columns, in any order; others are ignored."""
-    try:
-        lines = content.decode("utf-8-sig").splitlines()  # Spreadsheets begin a file with a byte-order mark.
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
-    comment = lines[0].rstrip(",").strip('"') if lines and lines[0].lstrip('"').startswith("#") else None
-    rows_due = has_actions = None
-    if comment is not None and comment.startswith(f"# {NAME}"):
-        found = _COMMENT.fullmatch(comment)
-        if not found:
-            raise InvalidInputError(f"line 1 of {path} is damaged ({shown(comment)}); correct it or leave it out.")
-        require_schema(path, int(found[1]))
-        rows_due, has_actions = int(found[2]), found[3] == "true"
-    first = 0 if comment is None else 1
-    try:
-        rows = list(csv.reader(lines[first:], strict=True))
-    except csv.Error as error:
-        raise InvalidInputError(f"{path} is not a CSV file ({error}).") from None
-    places = [first + 1 + i for i, cells in enumerate(rows) if cells]
-    rows = [cells for cells in rows if cells]  # People leave blank lines between episodes and at the end.
-    if len(rows) < 2:
-        raise InvalidInputError(f"{path} has no rows under its header; there must be at least one episode.")
-    header, rows = [name.strip() for name in rows[0]], rows[1:]
-    require_columns(path, header)
-
-    def row(i: int) -> str:
-        return f"line {places[i + 1]} of {path}"
-
-    for i, cells in enumerate(rows):
-        if len(cells) != len(header):
-            raise InvalidInputError(
-                f"{row(i)} has {len(cells)} columns, but the header has {len(header)}; it may have been cut off."
-            )
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    numbers = {name: _numbers(name, columns[name], row) for name in COLUMNS[:4] if name in columns}
-    answers = {"terminated": _answers(columns["terminated"], row)}
-    demonstrations = from_table(numbers | answers, path, row, has_actions)
-    if rows_due is not None and rows_due != len(rows):
+def _actions(
+    columns: Mapping[str, np.ma.MaskedArray],
+    last: Bool[np.ndarray, " N"],
+    at: _Rows,
+    source: Source,
+    options: TableOptions,
+) -> tuple[Int[np.ndarray, " M"] | None, tuple[str, ...] | None]:
+    """Return the actions and their names, or None if the table has none."""
+    if "action" not in columns:
+        if source.has_actions:
+            raise InvalidInputError(f"{source.name} has no column 'action', although it says that there are actions.")
+        return None, None
+    cells = without_empty_words(columns["action"]) if options.action_names is None else columns["action"]
+    column, names = names_or_numbers("action", cells, at.row, options.first_action, options.action_names)
+    column = column[at.order]
+    given = ~np.ma.getmaskarray(column)
+    has_actions = bool(given.any()) if source.has_actions is None else source.has_actions
+    wrong = given != (~last & has_actions)
+    if wrong.any():
+        i = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"{path} has {len(rows)} rows, but line 1 says {rows_due}; it was cut off, or that line is outdated."
+            f"the column 'action' is {'filled' if given[i] else 'empty'} in {at.name(i)}; every row has an action but"
+            " the last of each episode, or none has."
         )
-    return demonstrations
+    return (np.ma.getdata(column)[~last], names) if has_actions else (None, None)
 
 
-def _numbers(name: str, cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
-    """A column of whole numbers, empty cells masked."""
-    for i, cell in enumerate(cells):
-        if not (cell.isdecimal() and len(cell) < 19) and cell.strip() and not _is_whole(cell):
-            raise InvalidInputError(
-                f"the column {name!r} holds {shown(cell)} in {row(i)}, but a whole number of at least 0 is needed."
-            )
-    given = [bool(cell.strip()) for cell in cells]
-    values = np.array([int(cell) if there else 0 for cell, there in zip(cells, given, strict=True)], dtype=np.int64)
-    return np.ma.array(values, mask=[not there for there in given])
-
-
-def _is_whole(cell: str) -> bool:
-    # Few digits first: Python refuses to convert thousands of them.
-    return re.fullmatch(r"\s*\d{1,30}\s*", cell) is not None and int(cell) <= np.iinfo(np.int64).max
-
-
-def _answers(cells: Sequence[str], row: Row) -> np.ma.MaskedArray:
-    """A column of true and false, empty cells masked; spreadsheets write them in capitals."""
-    meaning = {"true": 1, "false": 0, "": -1}
-    values = np.array([meaning.get(cell.strip().lower(), 2) for cell in cells])
-    if (values == 2).any():
-        i = int(np.argmax(values == 2))
-        raise InvalidInputError(
-            f"the column 'terminated' holds {shown(cells[i])} in {row(i)}, but true or false is needed, or nothing."
-        )
-    return np.ma.array(values == 1, mask=values == -1)
+def _understood(
+    columns: Mapping[str, np.ma.MaskedArray], source: str, options: TableOptions, found: Demonstrations
+) -> str:
+    """Return the line that says what was understood."""
+    renamed = options.columns or {}
+    parts = [f"{name} from {renamed[name]!r}" for name in COLUMNS if renamed.get(name, name) != name]
+    for kind, names, first in (
+        ("states", found.state_names, options.first_state),
+        ("actions", found.action_names, options.first_action),
+    ):
+        if names is not None:
+            parts.append(f"{len(names)} {kind} by name")
+        elif first:
+            parts.append(f"{kind} numbered from {first}")
+    if "step" not in columns:
+        parts.append("steps by the order of rows")
+    parts.append("with actions" if found.has_actions else "no actions")
+    parts.append(f"{int(found.terminated.sum())} terminated" if found.ends_known else "ends not recorded")
+    return f"{source}: {len(found)} episodes in {found.states.size} rows; {', '.join(parts)}."

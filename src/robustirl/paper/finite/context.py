@@ -147,7 +147,7 @@ class ExperimentContext:
             return self.expert_occupancy(spec.expert_noise)
         world = self.world(spec.expert_noise)
         demos = self.demonstrations(spec.expert_noise, spec.demonstrations, spec.draw)
-        estimate = estimate_occupancy(demos, num_states=world.num_states, discount=float(world.discount))
+        estimate = estimate_occupancy(demos, world, tail="renormalize")
         return jnp.asarray(estimate.occupancy)
 
     @_remembered
