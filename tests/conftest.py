@@ -12,9 +12,12 @@ import hypothesis
 import pytest
 
 import robustirl
+from robustirl._runtime import use_compilation_cache
 from robustirl.errors import InvalidInputError
 
 robustirl.enable_x64()
+# Workers and the commands that tests start share what one of them has compiled, and the next session finds it.
+use_compilation_cache()
 
 # The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from robustirl import __version__
-from robustirl._runtime import enable_x64, single_threaded_xla
+from robustirl._runtime import disable_compilation_cache, enable_x64, single_threaded_xla, use_compilation_cache
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
@@ -45,10 +45,18 @@ Command = (
 )
 
 
+NO_CACHE = "--no-cache"
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; the return value is the exit status."""
+    """Run a command and return the exit status; `--no-cache` anywhere compiles everything."""
+    given = sys.argv[1:] if arguments is None else arguments
     enable_x64()
-    command = parse(sys.argv[1:] if arguments is None else arguments)
+    command = parse([word for word in given if word != NO_CACHE])
+    if NO_CACHE in given:
+        disable_compilation_cache()
+    else:
+        use_compilation_cache()
     if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
         single_threaded_xla()
     try:
@@ -93,5 +101,6 @@ def parse(arguments: list[str]) -> Any:
         Command,  # pyright: ignore[reportArgumentType]
         args=given,
         prog="robustirl",
-        description="Inverse reinforcement learning when the expert's world and the learner's move differently.",
+        description="Inverse reinforcement learning when the expert's world and the learner's move differently."
+        " Compiled programs are kept in the user's cache directory for the next command; --no-cache compiles anew.",
     )

@@ -62,12 +62,16 @@ def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str])
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and say where."""
+    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and return both paths."""
     written = []
-    for suffix in ("png", "svg"):
-        buffer = io.BytesIO()
-        with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE):
+        engine = figure.get_layout_engine()
+        figure.draw_without_rendering()  # The layout takes as long as the drawing; one serves both files.
+        figure.set_layout_engine("none")
+        for suffix in ("png", "svg"):
+            buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-        written.append(path.with_name(f"{path.name}.{suffix}"))
-        write_atomically(written[-1], buffer.getvalue())
+            written.append(path.with_name(f"{path.name}.{suffix}"))
+            write_atomically(written[-1], buffer.getvalue())
+        figure.set_layout_engine(engine)
     return written

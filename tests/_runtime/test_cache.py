@@ -1,0 +1,80 @@
+"""Compiled programs are kept from one process to the next, whatever becomes of the folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robustirl._runtime.cache import user_cache_folder
+
+PROGRAM = """
+import logging, sys
+logging.basicConfig(level=logging.DEBUG)
+for name in ("jax", "matplotlib"):
+    logging.getLogger(name).setLevel(logging.ERROR)
+import jax
+from robustirl._runtime import disable_compilation_cache, use_compilation_cache
+disable_compilation_cache() if "off" in sys.argv else use_compilation_cache()
+hits = []
+jax.monitoring.register_event_listener(lambda event, **_: hits.append(event) if "cache_hits" in event else None)
+print(float(jax.jit(lambda x: x * 3.25 + 0.5)(2.0)), len(hits))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A process that compiles one program, with the cache in a folder of the test's own."""
+    usual = {name: value for name, value in os.environ.items() if "CACHE" not in name}
+
+    def start(*arguments, **environment):
+        command = [sys.executable, "-c", PROGRAM, *arguments]
+        variables = {**usual, "XDG_CACHE_HOME": str(tmp_path / "cache"), **environment}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+        value, hits = done.stdout.split()
+        assert value == "7.0"
+        return int(hits), done.stderr
+
+    return start
+
+
+def entries(folder: Path):
+    return sorted(path for path in folder.rglob("*-cache") if path.is_file())
+
+
+def test_a_second_process_loads_what_the_first_compiled(run, tmp_path):
+    assert run()[0] == 0
+    assert entries(tmp_path / "cache" / "robustirl")
+    assert run()[0] >= 1
+    assert run("off")[0] == 0
+
+
+def test_a_half_written_entry_is_compiled_again_without_a_word(run, tmp_path):
+    run()
+    for path in entries(tmp_path):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    hits, said = run()
+    assert (hits, said) == (0, "")
+
+
+def test_a_folder_that_cannot_be_written_turns_the_cache_off_with_one_line_in_the_log(run, tmp_path):
+    (tmp_path / "cache").write_text("a file")
+    hits, said = run()
+    assert hits == 0
+    assert said.startswith("DEBUG:robustirl._runtime.cache:compiled programs are not kept: ")
+    assert said.count("\n") == 1
+
+
+def test_a_folder_that_the_environment_names_is_used(run, tmp_path):
+    own = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "own"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    run(**own)
+    assert entries(tmp_path / "own")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_folder_is_where_the_user_keeps_caches(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert user_cache_folder() == Path("/somewhere/robustirl")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert "robustirl" in user_cache_folder().parts
