@@ -141,37 +141,12 @@ def test_the_corrected_infeasible_bound_holds_for_any_players(pair, alpha, data)
     assert gap <= bound.value + slack(learner, reward)
 
 
-def infeasible_counterexample(discount=0.01):
-    """One decision: a1 to the good state, a2 to the bad, a3 to one between. For the expert all three lead there."""
-
-    def world(rows):
-        kernel = np.zeros((4, 3, 4))
-        kernel[0] = rows
-        kernel[1:] = np.eye(4)[1:, None]
-        return MDP(kernel, discount=discount, initial=[1.0, 0.0, 0.0, 0.0])
-
-    between = [0.0, 0.5, 0.5, 0.0]
-    learner = world([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], between])
-    return learner, world([between] * 3), np.array([0.0, 1.0, -1.0, 0.0])
-
-
-def test_the_infeasible_bound_as_stated_can_be_violated():
-    learner, expert, reward = infeasible_counterexample()
-    player = np.tile([0.0, 1.0, 0.0], (4, 1))  # Optimal for the expert, to whom all actions are the same.
-    opponent = np.tile([0.0, 0.0, 1.0], (4, 1))
-    options = {"expert_policy": player, "player": player, "alpha": 0.9}
-    world = opponent_world(learner, opponent)
-    gap = float(optimal_return(learner, reward) - discounted_return(learner, player, reward))
-    stated = bounds.infeasible_bound(learner, expert, world, reward, **options, corrected=False).value
-    corrected = bounds.infeasible_bound(learner, expert, world, reward, **options).value
-    assert gap > 1.01 * stated
-    assert gap <= corrected + 1e-12
-
-
 def test_the_opponents_kernel_is_not_within_the_radius_the_proof_gives_it():
-    learner, _, reward = infeasible_counterexample()
-    alpha = 0.9
-    away = float(dynamics_distance(worst_opponent_world(learner, reward, alpha), learner))
+    # Of the two moves one leads to the good state and one to the bad: T* is at distance 2 from T^L, whatever α.
+    env = ThreeState()
+    learner, alpha = env.mdp(0.0), 0.9
+    away = float(dynamics_distance(worst_opponent_world(learner, env.reward, alpha), learner))
+    assert away == pytest.approx(2)
     assert away > 2 * (1 - alpha) + 1
 
 

@@ -21,13 +21,20 @@ from robustirl.theory.certificate import Certificate as Certificate
 from robustirl.theory.certificate import certify as certify
 from robustirl.theory.constants import kappa as kappa
 from robustirl.theory.constants import reward_magnitude as reward_magnitude
+from robustirl.theory.entropy import causal_entropy as causal_entropy
+from robustirl.theory.entropy import predictive_log_loss as predictive_log_loss
+from robustirl.theory.entropy import soft_policy_value as soft_policy_value
 from robustirl.theory.existence import Closest as Closest
 from robustirl.theory.existence import Matching as Matching
 from robustirl.theory.existence import closest_occupancy as closest_occupancy
 from robustirl.theory.existence import find_matching_policy as find_matching_policy
 from robustirl.theory.existence import rank_test as rank_test
+from robustirl.theory.features import FeatureMatching as FeatureMatching
+from robustirl.theory.features import find_feature_matching_policy as find_feature_matching_policy
 from robustirl.theory.gradient import log_loss as log_loss
 from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
+from robustirl.theory.state_action import PairMatching as PairMatching
+from robustirl.theory.state_action import match_state_actions as match_state_actions
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)

@@ -111,7 +111,7 @@ def transfer_bound(
         reward: The true reward R_θ*.
         train_reward: R_θtrain, learnt in M^train.
         soft_policy: π_4, soft-optimal for the learnt reward in M^L.
-        policy: π^L, the policy acted with; π_4 itself when left out.
+        policy: π^L, the policy acted with; π_4 itself if omitted.
     """
     require_comparable(learner, train)
     away = _distance(train, learner)
@@ -141,9 +141,15 @@ def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
 
     `distance` is d_dyn between the saddle points' kernels over T^{L,α} and over the opponent's smaller set.
 
-    The proof bounds the difference of two soft values in two *worlds* by the distance of their *policies*,
-    and it can fail: with a single action the policies are the same whatever the worlds, and for rewards
-    small against (1-γ)² the bound is below the true difference. `saddle_bound_corrected` is the one that holds.
+    The proof bounds the difference of two soft values in two *worlds* by the distance of their *policies*, and that
+    step does not hold. The bound itself holds if every state has the same number of actions, two or more, by another
+    way: the soft values of either world lie in an interval of length (R^max - R^min)/(1-γ), so that they differ by no
+    more, nor by more than γ d (R^max - R^min) / (2 (1-γ)²). If the root is the smaller branch, it is above 1, and the
+    bound is above the first. If the linear one is, the bound is above the second: use κ² >= γ (R^max - R^min)/2 for
+    |R| >= 1/2, and κ² >= γ (R^max + log 2) for less.
+
+    It can fail where a state has a single action or states have different numbers of actions
+    (`tests/theory/test_counterexamples.py`). `saddle_bound_corrected` holds always.
     """
     _require_distance(distance)
     horizon, constant = _horizon(mdp), kappa(mdp, reward)
@@ -176,10 +182,13 @@ def infeasible_bound(
 
     `opponent_world` holds T*, the opponent's kernel (`robustirl.theory.alpha.opponent_world`).
 
-    As stated the transfer term is γ |R| 2 (1-α)² / (1-γ)², by the step d_dyn(T*, T^L) = 2 (1-α). But T* is
-    the kernel that enters α T^L + (1-α) T*, and may be as far as 2 from T^L: the step would need the mixture in its
-    place. The bound as stated can be violated (`tests/theory/test_bounds.py` has the example); corrected,
-    the term is γ |R| (1-α) d_dyn(T*, T^L) / (1-γ)².
+    As stated the transfer term is γ |R| 2 (1-α)² / (1-γ)², by the step d_dyn(T*, T^L) = 2 (1-α). But T* is the kernel
+    that enters α T^L + (1-α) T*, and may be as far as 2 from T^L: the step would need the mixture in its place.
+    Corrected, the term is γ |R| (1-α) d_dyn(T*, T^L) / (1-γ)².
+
+    The bound as stated can be violated where no policy matches (`tests/theory/test_counterexamples.py`). If the mixture
+    does match the expert and α >= 1/2, it holds nevertheless: what the transfer term lacks, (1-α) d_dyn(T*, T^L), is by
+    the triangle inequality within the term for infeasibility, which a match does not need.
     """
     strength = 1 - float(as_alpha(alpha))
     weight = reward_magnitude(learner, reward) * _horizon(learner) ** 2

@@ -117,6 +117,14 @@ class FlowProblem:
             return np.linalg.solve(system.toarray(), self.start)
         return scipy.sparse.linalg.splu(system).solve(self.start)
 
+    def largest_return(self, reward: np.ndarray, value: np.ndarray) -> float:
+        """Return an upper bound on max_π ⟨ρ_π, R⟩, from any `value` V: (1-γ) ⟨P₀, V⟩ + max(0, max (R + γ T V - V)).
+
+        It holds because ρ_π has a mass of at most one, and is attained by the optimal V.
+        """
+        advantage = float((self.owner.T @ (reward - value) + self.flow.T @ value).max())
+        return float(self.start @ value) + max(0.0, advantage)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -134,7 +142,7 @@ class Outcome:
 
 
 class Equations(NamedTuple):
-    """`matrix` x = `target`, one row per state."""
+    """`matrix` x = `target`; one row per state, or per feature."""
 
     matrix: "scipy.sparse.csc_array"
     target: np.ndarray
@@ -168,11 +176,12 @@ def least_violation(
 
     if time_limit is not None:
         require_positive("time limit", time_limit)
-    states, count = wanted.matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
-    identity, nothing = scipy.sparse.eye_array(states), scipy.sparse.csc_array((states, states))
+    rows, count = wanted.matrix.shape  # pyright: ignore[reportGeneralTypeIssues]
+    states = exact.matrix.shape[0]  # pyright: ignore[reportOptionalSubscript]
+    identity, nothing = scipy.sparse.eye_array(rows), scipy.sparse.csc_array((states, rows))
     solve = functools.partial(
         scipy.optimize.linprog,
-        c=np.concatenate([np.zeros(count), np.ones(2 * states)]),
+        c=np.concatenate([np.zeros(count), np.ones(2 * rows)]),
         A_eq=scipy.sparse.block_array(
             [[wanted.matrix, identity, -identity], [exact.matrix, nothing, nothing]], format="csc"
         ),
@@ -181,12 +190,12 @@ def least_violation(
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": time_limit},
     )
     begin, message = time.perf_counter(), ""
-    result = dataclasses.replace(read(np.zeros(count), np.zeros(states), np.zeros(states)), converged=False)
+    result = dataclasses.replace(read(np.zeros(count), np.zeros(rows), np.zeros(states)), converged=False)
     for method in ("highs-ipm", "highs-ds"):
         answer = solve(method=method)
         message = " ".join(answer.message.split())
         if answer.status == 0:
-            result = read(answer.x[:count], *np.split(answer.eqlin.marginals, 2))
+            result = read(answer.x[:count], *np.split(answer.eqlin.marginals, [rows]))
             if result.converged:
                 break
     seconds = time.perf_counter() - begin
