@@ -1,0 +1,154 @@
+"""CONTRIBUTING.md's recipes, from outside the package: one of each is added, used, and seen to be right."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse
+from jaxtyping import Array, Float
+
+from robustirl import envs, irl, planning
+from robustirl.mdp import MDP, AbstractKernel, DenseKernel
+from robustirl.rewards import AbstractReward
+
+CORRIDOR = np.array([[0.0, -1.0, -1.0, -1.0]])
+
+
+def test_a_noise_model():
+    def sticky(moves, noise):
+        """With probability ε nothing happens."""
+        stay, go = np.eye(len(moves.targets))[:, None, :], np.eye(len(moves.targets))[moves.targets]
+        return DenseKernel(np.where(moves.absorbing[:, None, None], stay, noise * stay + (1 - noise) * go))
+
+    envs.register_noise_model("sticky", sticky)
+    try:
+        world = envs.GridWorld("corridor", rewards=CORRIDOR).mdp(noise=0.25, noise_model="sticky")
+        assert np.asarray(world.kernel.self_transitions())[2].min() == 0.25
+    finally:
+        envs.unregister_noise_model("sticky")
+    assert "sticky" not in envs.GridWorld("corridor", rewards=CORRIDOR).noise_models
+
+
+class PairReward(AbstractReward):
+    """One parameter for two neighbors."""
+
+    num_states: int = eqx.field(static=True)
+
+    def initial_parameters(self) -> Float[Array, " d"]:
+        return jnp.zeros(self.num_states // 2, dtype=float)
+
+    def __call__(self, parameters: Float[Array, " d"]) -> Float[Array, " S"]:
+        return jnp.repeat(parameters, 2)
+
+
+def test_a_reward_model():
+    env = envs.GridWorld("corridor", rewards=CORRIDOR)
+    world = env.mdp()
+    rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward))
+    fit = irl.fit(world, rho, alpha=1.0, reward=PairReward(4), throw=False)
+    reward = np.asarray(fit.reward)
+    assert fit.parameters.shape == (2,)
+    assert reward[0] == reward[1] > reward[2] == reward[3]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ring(envs.Environment):
+    """Five states in a ring; noise turns a step round."""
+
+    name: str = "ring"
+
+    @property
+    def reward(self) -> np.ndarray:
+        return np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+
+    @property
+    def noise_models(self) -> tuple[str, ...]:
+        return ("turn",)
+
+    def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        self.choose_noise_model(noise, noise_model)
+        steps = np.stack([np.roll(np.eye(5), 1, axis=1), np.roll(np.eye(5), -1, axis=1)], axis=1)
+        return MDP((1 - noise) * steps + noise * steps[:, ::-1], discount=0.9)
+
+
+def test_an_environment():
+    envs.register("ring", Ring)
+    try:
+        assert "ring" in envs.names()
+        policy = planning.expert_policy(envs.make("ring").mdp(), Ring().reward, kind="optimal")
+        assert np.asarray(policy)[[1, 4]].argmax(-1).tolist() == [1, 0]  # Back to state 0 the short way.
+    finally:
+        envs.unregister("ring")
+
+
+class TableKernel(AbstractKernel):
+    """One certain successor for each state and action, as a table `[S, A]`."""
+
+    table: Array
+    leaky: bool = eqx.field(static=True, default=False)
+
+    @property
+    def num_states(self) -> int:
+        return self.table.shape[0]
+
+    @property
+    def num_actions(self) -> int:
+        return self.table.shape[1]
+
+    def expect(self, value):
+        return value[self.table]
+
+    def push(self, measure):
+        return jnp.zeros(self.num_states, measure.dtype).at[self.table].add(measure)
+
+    def to_array(self):
+        return jax.nn.one_hot(self.table, self.num_states, dtype=float)
+
+    def dense(self) -> DenseKernel:
+        return DenseKernel(np.eye(self.num_states)[np.asarray(self.table)])
+
+    def chain(self, shares):
+        return self.dense().chain(shares)
+
+    def policy_matrix(self, policy):
+        return jnp.einsum("sa,sat->st", policy, self.to_array().astype(policy.dtype))
+
+    def row_sums(self):
+        return jnp.ones(self.table.shape, dtype=float)
+
+    def self_transitions(self):
+        return (self.table == jnp.arange(self.num_states)[:, None]).astype(float)
+
+    def row_distances(self, other):
+        return self.dense().row_distances(other)
+
+    def sample(self, states, actions, *, key):
+        return self.table[states, actions]
+
+    def to_sparse(self):
+        return scipy.sparse.csr_array(np.eye(self.num_states)[np.asarray(self.table).ravel()])
+
+    def worst_case(self, value, radius):
+        return self.dense().worst_case(value, radius)
+
+
+def test_a_kernel():
+    table = np.array([[0, 1], [0, 2], [1, 2]])
+    ours, dense = (MDP(kernel, discount=0.9) for kernel in (TableKernel(jnp.asarray(table)), np.eye(3)[table]))
+    reward = [0.0, -1.0, 2.0]
+    found, expected = (planning.solve(world, reward) for world in (ours, dense))
+    assert np.allclose(found.value, expected.value, atol=1e-9)
+    rho = [planning.state_occupancy(world, expected.player) for world in (ours, dense)]
+    assert np.allclose(*rho, atol=1e-12)
+
+
+def test_a_figure(tmp_path):
+    from matplotlib.figure import Figure
+
+    from robustirl.plotting import save_figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    assert [path.suffix for path in save_figure(figure, tmp_path / "line")] == [".png", ".svg"]
