@@ -69,14 +69,12 @@ def test_alpha_can_come_from_the_demonstrations():
     model = RobustIRL("auto", steps=STEPS).fit(world(), demos())
     estimate = model.alpha_estimate_
     assert estimate is not None
-    assert model.alpha_ == estimate.alpha
-    assert estimate.low < 0.91 < estimate.high
-    assert "estimated from the actions (95 % interval" in model.summary()
-    calm = RobustIRL("auto", steps=STEPS).fit(world(0.1), demos().without_actions())
-    assert calm.alpha_estimate_ is not None
-    assert not calm.alpha_estimate_.decisive
-    assert any(text.startswith("the data do not settle α") for text in calm.warnings_)
-    assert "α = 1, by default" in calm.summary()
+    assert estimate.method == "fits"
+    assert estimate.low <= model.alpha_ == estimate.alpha < 1
+    assert f"α = {model.alpha_:g}, chosen by comparing fits: α is {model.alpha_:g}: the opponent" in model.summary()
+    few = RobustIRL("auto", steps=STEPS).fit(world(), demos()[:5])
+    assert few.alpha_ == 1
+    assert any(text.startswith("the data do not settle α: α stays 1: 5 episodes") for text in few.warnings_)
 
 
 def test_predictions_are_the_players():
@@ -97,35 +95,59 @@ def test_states_out_of_range_are_named(refused):
         fitted().predict([0.5])
 
 
-def test_the_score_is_the_likelihood_of_recorded_actions():
-    walk = Demonstrations.from_arrays([[7, 6, 0], [2, 1]], [[3, 0], [3]])
-    policy = np.asarray(fitted().policy_)
-    expected = np.log([policy[7, 3], policy[6, 0], policy[2, 3]]).mean()
-    assert fitted().score(walk) == pytest.approx(expected)
-    # An expert is better explained than somebody who wanders about.
+def test_the_score_is_the_likelihood_of_a_move_of_the_mixture():
+    model, kernel = fitted(), world().kernel.to_sparse().toarray().reshape(36, 4, 36)
+    walk = Demonstrations.from_arrays([[7, 6, 0], [2, 35]], terminated=[True, False])
+    moves = [(7, 6), (6, 0), (2, 35)]  # The last one is no move of the learner's world.
     mask = np.asarray(world().mask)
+    anyhow = (np.asarray(model.opponent_) + mask / mask.sum(-1, keepdims=True)) / 3
+    acting = 0.9 * np.asarray(model.policy_) + 0.1 * anyhow
+    expected = [np.log(acting[s] @ kernel[s, :, t] + 0.1 / 3 / 36) for s, t in moves]
+    assert model.score(walk) == pytest.approx(np.mean(expected))
+    assert model.score(world(), walk) == model.score([world()] * 2, list(walk)) == model.score(walk)
+    # An expert is better explained than somebody who wanders about.
     wanderer = sample_demonstrations(
         world(), mask / mask.sum(-1, keepdims=True), episodes=50, horizon=50, key=jax.random.key(1)
     )
-    assert fitted().score(demos(1)) > fitted().score(wanderer)
+    assert model.score(demos(1)) > model.score(wanderer)
 
 
-def test_without_actions_the_score_is_the_occupancy_gap():
-    other = demos(1).without_actions()
-    estimate = estimate_occupancy(other, num_states=36, discount=0.99)
+def test_held_out_scores_choose_an_alpha_below_one():
+    halves = [(demos()[0::2], demos()[1::2]), (demos()[1::2], demos()[0::2])]
+    scores = {
+        alpha: np.mean([RobustIRL(alpha, steps=STEPS).fit(world(), a).score(b) for a, b in halves])
+        for alpha in (1.0, 0.9, 0.6)
+    }
+    assert max(scores, key=scores.__getitem__) == 0.9
+
+
+def test_scikit_learn_searches_over_alpha():
+    search = pytest.importorskip("sklearn.model_selection")
+    grid = search.GridSearchCV(RobustIRL(steps=STEPS), {"alpha": [1.0, 0.9, 0.6]}, cv=2)
+    grid.fit([world()] * len(demos()), list(demos()))
+    assert grid.best_params_ == {"alpha": 0.9}
+
+
+def test_the_score_of_an_occupancy_is_on_its_way_out():
+    estimate = estimate_occupancy(demos(1), num_states=36, discount=0.99)
     expected = -float(np.abs(np.asarray(fitted().occupancy_) - estimate.occupancy).sum())
-    assert fitted().score(other) == fitted().score(estimate) == fitted().score(estimate.occupancy) == expected
-    assert fitted().score(demos().without_actions()) == pytest.approx(-fitted().occupancy_gap_)
+    for given in (estimate, estimate.occupancy):
+        with pytest.warns(DeprecationWarning, match="score demonstrations instead"):
+            assert fitted().score(given) == expected
 
 
 def test_scores_of_other_worlds_are_refused(refused):
-    with refused("state 40 was asked about, but there are 36 states"):
+    with refused("episode 0 is in state 40 at step 0, but there are 36 states"):
         fitted().score(Demonstrations.from_arrays([[40, 1]], [[0]]))
-    with refused("take action 4, but there are 4, numbered from 0"):
+    with refused("takes action 4 at step 0, but the world has 4 actions"):
         fitted().score(Demonstrations.from_arrays([[2, 1]], [[4]]))
-    with refused("hold no transition, so there is no action to judge"):
+    with refused("hold no move out of a state that can be left"):
         fitted().score(Demonstrations.from_arrays([[2]], [[]]))
-    with refused("the occupancy has shape (3,), but (36,)"):
+    with refused("the world has 3 states and 2 actions, but the fit has 36 and 4"):
+        fitted().score(envs.make("three-state").mdp(), Demonstrations.from_arrays([[0, 1]]))
+    with refused("2 worlds were given that are not one and the same"):
+        fitted().score([world(), world(0.1)], list(demos()[:2]))
+    with pytest.warns(DeprecationWarning, match="instead"), refused("the occupancy has shape (3,), but (36,)"):
         fitted().score([0.1, 0.2, 0.7])
 
 

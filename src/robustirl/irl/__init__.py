@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from robustirl._runtime.deprecations import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
+from robustirl.irl.alpha_selection import AlphaSelection as AlphaSelection
+from robustirl.irl.alpha_selection import select_alpha as select_alpha
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
 from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
@@ -38,6 +40,7 @@ __all__ = [
     "ADAM",
     "DEEP_ADAM",
     "LBFGS",
+    "AlphaSelection",
     "Fit",
     "FitVerdict",
     "History",
@@ -55,4 +58,5 @@ __all__ = [
     "fit_relative_entropy_many",
     "load_fit",
     "save_fit",
+    "select_alpha",
 ]

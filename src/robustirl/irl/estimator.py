@@ -8,6 +8,7 @@ learner's world and the demonstrations are the data:
 
 import inspect
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -18,14 +19,15 @@ from jaxtyping import Array, Float, Int
 from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
+    Episode,
     OccupancyEstimate,
     as_whole_numbers,
-    estimate_occupancy,
 )
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl.evidence import Evidence, gather
+from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
@@ -47,8 +49,8 @@ class RobustIRL:
 
     Args:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
-            expert whose world moves differently; or "auto", to estimate it from the demonstrations
-            (`robustirl.demonstrations.estimate_alpha`).
+            expert whose world moves differently; or "auto", to fit ten candidates and take the one that the
+            demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt.
         reward: The reward model; None or "tabular" for one parameter per state.
         optimizer: See `fit`.
         steps: See `fit`.
@@ -79,6 +81,7 @@ class RobustIRL:
 
     fit_: Fit
     evidence_: Evidence
+    world_: MDP
 
     def __init__(
         self,
@@ -110,21 +113,38 @@ class RobustIRL:
 
     def fit(
         self,
-        mdp: MDP,
-        demonstrations: Demonstrations | OccupancyEstimate | ArrayLike,
+        mdp: MDP | Sequence[MDP],
+        demonstrations: Demonstrations | Sequence[Episode] | OccupancyEstimate | ArrayLike,
         *,
         callbacks: Sequence[Callback] = (),
     ) -> "RobustIRL":
         """Learn, and return the estimator itself.
 
         Args:
-            mdp: The learner's world.
+            mdp: The learner's world, or the same world once for each episode, as scikit-learn's searches pass it.
             demonstrations: What the expert did; or its state occupancy ρ, estimated or exact, `[S]`.
             callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learnt
                 (its verdict is `stopped`), and `Interrupted`, a KeyboardInterrupt, is raised all the same.
         """
+        mdp = _one_world(mdp)
+        if isinstance(demonstrations, list | tuple) and demonstrations and isinstance(demonstrations[0], Episode):
+            demonstrations = _as_demonstrations(demonstrations)
         reward, optimizer = self._chosen(as_world(mdp).num_states)
-        evidence = gather(mdp, demonstrations, alpha=self.alpha, tail=self.tail, confidence=self.confidence)
+        evidence = gather(
+            mdp,
+            demonstrations,  # pyright: ignore[reportArgumentType]
+            alpha=self.alpha,
+            tail=self.tail,
+            confidence=self.confidence,
+            options={
+                "reward": reward,
+                "optimizer": optimizer,
+                "steps": self.steps,
+                "tolerance": self.tolerance,
+                "temperatures": self.temperatures,
+                "planner_tolerance": self.planner_tolerance,
+            },
+        )
         estimate = evidence.occupancy_estimate
         occupancy: Any = demonstrations if estimate is None else estimate.occupancy
         try:
@@ -144,9 +164,13 @@ class RobustIRL:
             )
         except Interrupted as interrupt:
             if interrupt.fit is not None:
-                self.fit_, self.evidence_ = interrupt.fit, evidence
+                self.fit_, self.evidence_, self.world_ = interrupt.fit, evidence, mdp
             raise
-        self.fit_, self.evidence_ = found, evidence  # Only now, so that a fit which fails leaves an earlier one.
+        self.fit_, self.evidence_, self.world_ = (
+            found,
+            evidence,
+            mdp,
+        )  # Only now, so that a fit which fails leaves an earlier one.
         return self
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation]:
@@ -242,33 +266,60 @@ class RobustIRL:
         """The most likely action in each of the states; the first of those equally likely."""
         return np.argmax(self.predict_proba(states), axis=-1)
 
-    def score(self, demonstrations: Demonstrations | OccupancyEstimate | ArrayLike) -> float:
-        """How well other demonstrations agree with what was learnt; higher is better.
+    def score(
+        self,
+        mdp: MDP | Sequence[MDP] | Demonstrations | OccupancyEstimate | ArrayLike,
+        demonstrations: Demonstrations | Sequence[Episode] | None = None,
+    ) -> float:
+        """Return the mean log-probability of the expert's moves under what was learned; higher is better.
 
-        With actions, the mean log-probability that `policy_` gives to the action in each recorded state, at most 0.
-        Without (or for an occupancy), minus the ℓ1 distance between `occupancy_` and the expert's, from -2 to 0.
-        Compare scores of one kind only.
+        The model is the mixture: with probability α the player's move, otherwise a disturbance (see
+        `robustirl.irl.likelihood`). Only states are used. Score episodes that `fit` has not seen: then scores of
+        different α can be compared, by hand or with scikit-learn:
+
+            GridSearchCV(RobustIRL(), {"alpha": [1, 0.95, 0.9]}).fit([world] * len(demonstrations), demonstrations)
+
+        Args:
+            mdp: The learner's world, or the same world once for each episode. If omitted, the world of `fit` is used,
+                and the demonstrations are the only argument.
+            demonstrations: Episodes of the expert.
         """
         found = self._fitted()
-        size, actions = found.player.shape
-        if isinstance(demonstrations, Demonstrations) and demonstrations.actions is not None:
-            states, taken = demonstrations.states[demonstrations.moves], demonstrations.actions
-            if not taken.size:
-                raise InvalidInputError("the demonstrations hold no transition, so there is no action to judge.")
-            chances = self.predict_proba(states)
-            if taken.max() >= actions:
-                raise InvalidInputError(
-                    f"the demonstrations take action {int(taken.max())}, but there are {actions}, numbered from 0."
-                )
-            with np.errstate(divide="ignore"):
-                return float(np.log(chances[np.arange(taken.size), taken]).mean())
-        held_out: Any = demonstrations
-        if isinstance(demonstrations, Demonstrations):
-            discount = self.evidence_.discount
-            held_out = estimate_occupancy(demonstrations, num_states=size, discount=discount, tail=self.tail)
-        if isinstance(held_out, OccupancyEstimate):
-            held_out = held_out.occupancy
-        checks.require_shape("the occupancy", held_out, (size,), "states")
+        if demonstrations is None:
+            given, world = mdp, vars(self).get("world_")
+        else:
+            given, world = demonstrations, _one_world(mdp)
+        if not isinstance(given, Demonstrations | list | tuple) or (given and not isinstance(given[0], Episode)):
+            return self._occupancy_score(given)
+        if world is None:
+            raise InvalidInputError(
+                "this estimator was read from a file, which holds no world; call score(world, demonstrations)."
+            )
+        walks = _as_demonstrations(given)
+        if (found.player.shape) != (world.num_states, world.num_actions):
+            raise InvalidInputError(
+                f"the world has {world.num_states} states and {world.num_actions} actions, but the fit has"
+                f" {found.player.shape[0]} and {found.player.shape[1]}; give the world it was made in."
+            )
+        walks.check_against(world)
+        chances, _ = move_log_likelihoods(world, found, walks)
+        if not chances.size:
+            raise InvalidInputError(
+                "the demonstrations hold no move out of a state that can be left, so there is nothing to score;"
+                " give longer episodes."
+            )
+        return float(chances.mean())
+
+    def _occupancy_score(self, given: Any) -> float:
+        """Return minus the distance of an occupancy, as version 0.1 did; it cannot compare different α."""
+        warnings.warn(
+            "the score of an occupancy is minus its l1 distance, which prefers α = 1; score demonstrations instead.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        found = self._fitted()
+        held_out: Any = given.occupancy if isinstance(given, OccupancyEstimate) else given
+        checks.require_shape("the occupancy", held_out, (found.player.shape[0],), "states")
         return -float(np.abs(np.asarray(found.occupancy) - np.asarray(held_out)).sum())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
@@ -305,8 +356,35 @@ class RobustIRL:
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags  # pyright: ignore[reportMissingImports]
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
 
 _PARAMETERS = {name: parameter.default for name, parameter in inspect.signature(RobustIRL).parameters.items()}
+
+
+def _one_world(mdp: Any) -> MDP:
+    """Return a world as it is, or the one that a sequence repeats."""
+    if isinstance(mdp, list | tuple):
+        if not mdp or any(other is not mdp[0] for other in mdp):
+            raise InvalidInputError(
+                f"{len(mdp)} worlds were given that are not one and the same; give the learner's world, alone or"
+                " repeated for each episode."
+            )
+        return mdp[0]
+    return mdp
+
+
+def _as_demonstrations(given: Any) -> Demonstrations:
+    """Return demonstrations as they are, or made of a list of their episodes."""
+    if isinstance(given, Demonstrations):
+        return given
+    actions = None if given[0].actions is None else [episode.actions for episode in given]
+    return Demonstrations.from_arrays(
+        [episode.states for episode in given], actions, terminated=[episode.terminated for episode in given]
+    )
 
 
 def _shown(value: Any) -> str:

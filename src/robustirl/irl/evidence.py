@@ -1,6 +1,8 @@
 """What a fit rests on: the expert's occupancy with its error, α and where it came from, and what is doubtful."""
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from robustirl.demonstrations import (
     note_on_ends,
 )
 from robustirl.errors import InvalidInputError
+from robustirl.irl.alpha_selection import select_alpha
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import ArrayLike
 
@@ -51,8 +54,11 @@ def gather(
     alpha: float | str,
     tail: str,
     confidence: float,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Evidence:
-    """The evidence in demonstrations, or in an occupancy, for a learner in `mdp`.
+    """Return the evidence in demonstrations, or in an occupancy, for a learner in `mdp`.
+
+    `options` are those of the fits that compare candidates for an automatic α; see `select_alpha`.
 
     Example:
         >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
@@ -75,7 +81,7 @@ def gather(
             f"the occupancy was estimated at discount {estimate.discount!r}, but the world's is {discount!r};"
             " estimate it anew with the world's."
         )
-    chosen, alpha = _alpha(mdp, given, alpha, confidence)
+    chosen, alpha = _alpha(mdp, given, alpha, tail, confidence, options)
     return Evidence(
         discount=discount,
         episodes=None if estimate is None else estimate.episodes,
@@ -89,8 +95,15 @@ def gather(
     )
 
 
-def _alpha(mdp: MDP, demonstrations: Demonstrations | None, alpha: float | str, confidence: float) -> tuple[Any, float]:
-    """The estimate of α, if one was asked for, and α."""
+def _alpha(
+    mdp: MDP,
+    demonstrations: Demonstrations | None,
+    alpha: float | str,
+    tail: str,
+    confidence: float,
+    options: Mapping[str, Any],
+) -> tuple[AlphaEstimate | None, float]:
+    """Return the choice of α, if one was asked for, and α."""
     if not isinstance(alpha, str):
         return None, alpha
     if alpha != "auto":
@@ -99,10 +112,8 @@ def _alpha(mdp: MDP, demonstrations: Demonstrations | None, alpha: float | str, 
         raise InvalidInputError(
             "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number."
         )
-    from robustirl.demonstrations import estimate_alpha  # Here, because it loads SciPy's statistics.
-
-    found = estimate_alpha(mdp, demonstrations, confidence=confidence)
-    return found, found.alpha
+    found = select_alpha(mdp, demonstrations, tail=tail, **options)
+    return found.as_estimate(demonstrations.num_transitions, confidence), found.alpha
 
 
 def _cautions(mdp: MDP, demonstrations: Demonstrations, estimate: OccupancyEstimate) -> tuple[str, ...]:

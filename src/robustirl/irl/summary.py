@@ -66,6 +66,8 @@ def _alpha(fit: Fit, evidence: Evidence) -> str:
     chosen = evidence.alpha_estimate
     if chosen is None:
         return f"α = {float(fit.alpha):.4g}, as given"
+    if chosen.method == "fits":
+        return f"α = {float(fit.alpha):.4g}, chosen by comparing fits: {chosen.note}"
     text = f"α = {float(fit.alpha):.4g}, estimated from the {chosen.method}"
     interval = f" ({chosen.confidence:.0%} interval {chosen.low:.3g} to {chosen.high:.3g})".replace("%", " %")
     return f"{text}{interval}: {chosen.note}" if chosen.decisive else f"α = {float(fit.alpha):.4g}, by default"
