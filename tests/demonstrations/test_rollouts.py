@@ -149,6 +149,6 @@ def test_gymnasium_requests_that_cannot_be_met_are_refused(lake, refused):
 
 
 def test_a_machine_without_gymnasium_is_told_what_to_install(lake, monkeypatch, refused):
-    monkeypatch.setitem(__import__("sys").modules, "gymnasium.spaces", None)
+    monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)
     with refused("gymnasium", "robustirl[gymnasium]"):
         rollout_gymnasium(lake, lambda _: 0, episodes=1, horizon=1, seed=0)

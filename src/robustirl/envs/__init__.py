@@ -1,4 +1,7 @@
-"""The paper's worlds as data, and a registry of them."""
+"""Make worlds: the paper's, toy text, files, Gymnasium; a registry of them by name.
+
+Importing this package imports every module in it, and environments register themselves where they are defined.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,9 @@ from robustirl.envs.gaussian_grid import TRUE_WEIGHTS as TRUE_WEIGHTS
 from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
 from robustirl.envs.gridworld import MOVES as MOVES
 from robustirl.envs.gridworld import GridWorld as GridWorld
-from robustirl.envs.gymnasium.tables import from_gymnasium as from_gymnasium
+from robustirl.envs.gymnasium import RecordedStates as RecordedStates
+from robustirl.envs.gymnasium import from_gymnasium as from_gymnasium
+from robustirl.envs.gymnasium import require_gymnasium as require_gymnasium
 from robustirl.envs.noise import NOISE_MODELS as NOISE_MODELS
 from robustirl.envs.noise import PUBLISHED as PUBLISHED
 from robustirl.envs.noise import UNIFORM_ACTION as UNIFORM_ACTION
@@ -24,6 +29,7 @@ from robustirl.envs.noise import unregister_noise_model as unregister_noise_mode
 from robustirl.envs.object_world import ObjectWorld as ObjectWorld
 from robustirl.envs.object_world import object_world as object_world
 from robustirl.envs.pendulum import pendulum as pendulum
+from robustirl.envs.registry import import_environments
 from robustirl.envs.registry import make as make
 from robustirl.envs.registry import names as names
 from robustirl.envs.registry import register as register
@@ -31,6 +37,8 @@ from robustirl.envs.registry import unregister as unregister
 from robustirl.envs.three_state import ThreeState as ThreeState
 from robustirl.envs.world_files import SUFFIX as SUFFIX
 from robustirl.envs.world_files import from_file as from_file
+
+import_environments(__path__, __name__)
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
@@ -42,6 +50,7 @@ __all__ = [
     "ObjectWorld",
     "ThreeState",
     "from_file",
+    "from_gymnasium",
     "make",
     "names",
     "object_world",

@@ -5,11 +5,14 @@ anyone. A goal is absorbing.
 """
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from robustirl.envs.environment import Environment
 from robustirl.envs.noise import noise_model_names, noisy_kernel
+from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_floats, require_finite
 
@@ -157,3 +160,17 @@ PAPER_LAYOUTS = {
     "gridworld-3": danger_grid(10, ([0, 2, -3, -1], slice(2, -2))),
     "gridworld-4": danger_grid(6, ([0, 2], INNER)),
 }
+
+
+def _paper_grid(name: str) -> Callable[..., Environment]:
+    return lambda **options: GridWorld(name, rewards=PAPER_LAYOUTS[name], **options)
+
+
+def _low_dimensional(**options: Any) -> Environment:
+    rewards, features = two_danger_grid(10)
+    return GridWorld("gridworld-l", rewards=rewards, cell_features=features, **options)
+
+
+for _name in PAPER_LAYOUTS:
+    register(_name, _paper_grid(_name))
+register("gridworld-l", _low_dimensional)

@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 
 from robustirl.envs.gridworld import GridWorld
+from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 
@@ -134,3 +135,6 @@ def _features(objects: tuple[PlacedObject, ...], goal: tuple[int, int], size: in
     flag = np.zeros((size, size, 1))
     flag[goal] = 1.0
     return np.concatenate([closer, flag], axis=-1)
+
+
+register("objectworld", object_world)

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from robustirl.envs.environment import Environment
+from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 
@@ -59,3 +60,6 @@ class ThreeState(Environment):
         """
         shortfall = 1 - self.player_probability(expert_noise, alpha)
         return 2 * self.discount / (1 - self.discount) * shortfall
+
+
+register("three-state", ThreeState)

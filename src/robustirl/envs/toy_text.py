@@ -16,8 +16,11 @@ The undiscounted return from the start is Gymnasium's, at every noise. In the di
 next action is taken, one step later than Gymnasium pays for entering it; `from_gymnasium` has those values exactly.
 """
 
+import functools
+
 import numpy as np
 
+from robustirl.envs.registry import register
 from robustirl.envs.tabular import Outcomes, TabularEnvironment, blend
 from robustirl.errors import InvalidInputError
 
@@ -184,3 +187,9 @@ def _letters(lake: str | tuple[str, ...]) -> np.ndarray:
             " with at least one S (start) and one G (goal)."
         )
     return letters
+
+
+register("frozen-lake", frozen_lake)
+register("frozen-lake-8x8", functools.partial(frozen_lake, name="frozen-lake-8x8", lake="8x8"))
+register("cliff-walking", cliff_walking)
+register("taxi", taxi)

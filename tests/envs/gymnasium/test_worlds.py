@@ -279,5 +279,5 @@ def test_robustirl_imports_without_gymnasium(refused):
         "    try:\n        attempt()\n    except robustirl.errors.InvalidInputError as error:\n        print(error)\n"
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    sentence = "this environment needs gymnasium, which is not installed; run `pip install robustirl[gymnasium]`."
+    sentence = "this needs gymnasium, which is not installed; run `pip install 'robustirl[gymnasium]'`."
     assert output.splitlines() == ["17", sentence, sentence]

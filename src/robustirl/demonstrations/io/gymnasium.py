@@ -1,7 +1,8 @@
-"""Demonstrations from Gymnasium environments with discrete spaces.
+"""Record demonstrations in Gymnasium environments with discrete spaces.
 
-The one file of this package that imports gymnasium, and only when it is called.
-A space `Discrete(n, start)` numbers from `start`; states and actions here always number from 0.
+A space `Discrete(n, start)` numbers from `start`; states and actions here always number from 0. In an environment with
+a table of its model, the recorded states are those of `envs.from_gymnasium`: where that world has one more state for
+ended episodes (Taxi), an episode that terminated ends there.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robustirl.demonstrations.trajectories import Demonstrations
+from robustirl.envs import RecordedStates, require_gymnasium
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.types import ArrayLike
@@ -26,12 +28,13 @@ def rollout_gymnasium(
     horizon: int,
     seed: int,
 ) -> Demonstrations:
-    """Episodes of `policy` in a Gymnasium environment with discrete observations and actions.
+    """Record episodes of `policy` in a Gymnasium environment with discrete observations and actions.
 
     Args:
         env: The environment; it is reset with `seed` once and stays open.
-        policy: π(a|s) as an array `[S, A]`, or a function from state to action.
-        episodes: How many.
+        policy: π(a|s) as an array `[S, A]`, or a function from state to action. S is the number of observations, or
+            of the states of `envs.from_gymnasium`'s world.
+        episodes: The number of episodes.
         horizon: The most transitions of one episode; the environment's own limit may be lower.
         seed: For the environment, and for drawing actions.
 
@@ -53,7 +56,8 @@ def rollout_gymnasium(
     num_actions, first_action = discrete("actions", env.action_space)
     count, horizon = checks.as_count("the number of episodes", episodes, 1), checks.as_count("the horizon", horizon)
     random = np.random.default_rng(checks.as_count("the seed", seed))
-    act = _acting(policy, num_states, num_actions, random)
+    known = RecordedStates.of(env)
+    act = _acting(policy, {num_states, known.num_states if known else num_states}, num_actions, random)
 
     states, actions, terminated = [], [], []
     for episode in range(count):
@@ -63,7 +67,8 @@ def rollout_gymnasium(
             action = act(visited[-1])
             observation, _, ended, cut, _ = env.step(action + first_action)
             taken.append(action)
-            visited.append(int(observation) - first_state)
+            state = int(observation) - first_state
+            visited.append(known.after(state, bool(ended)) if known else state)
             if ended or cut:
                 break
         states.append(visited)
@@ -73,7 +78,7 @@ def rollout_gymnasium(
 
 
 def discrete(what: str, space: Any) -> tuple[int, int]:
-    """How many values a discrete space has and the first of them; `what` names it in the refusal of any other."""
+    """Return how many values a discrete space has and the first of them; `what` names it in refusals."""
     if not isinstance(space, spaces().Discrete):
         kind = type(space).__name__
         raise InvalidInputError(
@@ -84,9 +89,8 @@ def discrete(what: str, space: Any) -> tuple[int, int]:
 
 
 def spaces_of(env: Any) -> tuple[Any, Any]:
-    """The observation and action spaces of an environment, or of one that an id or a spec describes."""
-    import gymnasium
-
+    """Return the observation and action spaces of an environment, or of one that an id or a spec describes."""
+    gymnasium = require_gymnasium()
     if isinstance(env, gymnasium.Env):
         return env.observation_space, env.action_space
     made = gymnasium.make(env)
@@ -95,18 +99,12 @@ def spaces_of(env: Any) -> tuple[Any, Any]:
 
 
 def spaces() -> Any:
-    """The module `gymnasium.spaces`."""
-    try:
-        import gymnasium.spaces
-    except ImportError:
-        raise InvalidInputError(
-            "this needs gymnasium, which is not installed; run `pip install 'robustirl[gymnasium]'`."
-        ) from None
-    return gymnasium.spaces
+    """Return the module `gymnasium.spaces`."""
+    return require_gymnasium().spaces
 
 
 def _acting(
-    policy: ArrayLike | Callable[[int], int], num_states: int, num_actions: int, random: np.random.Generator
+    policy: ArrayLike | Callable[[int], int], sizes: set[int], num_actions: int, random: np.random.Generator
 ) -> Callable[[int], int]:
     if callable(policy):
 
@@ -119,7 +117,9 @@ def _acting(
             return action
 
         return chosen
-    checks.require_shape("the policy", policy, (num_states, num_actions), "states, actions")
+    # Either number of rows is as good: no action is taken in the state of ended episodes.
+    if np.shape(policy) not in {(size, num_actions) for size in sizes}:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        checks.require_shape("the policy", policy, (max(sizes), num_actions), "states, actions")
     array = checks.as_floats("the policy", policy)
     checks.require_distributions("the policy", array)
     cumulative = np.cumsum(array, axis=-1)

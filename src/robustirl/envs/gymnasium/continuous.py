@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl.envs.gaussian_grid import START, GaussianGrid
+from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.types import ArrayLike
@@ -59,27 +60,16 @@ def register_gaussian_grid() -> str:
         >>> env.action_space.shape
         (2,)
     """
-    gym = _gymnasium()
+    gym = require_gymnasium()
     if ID not in gym.registry:
         gym.register(ID, entry_point="robustirl.envs.gymnasium.continuous:gaussian_grid_env")
     return ID
 
 
-def _gymnasium() -> Any:
-    try:
-        import gymnasium
-    except ImportError:
-        raise InvalidInputError(
-            "GaussianGrid as a Gymnasium environment needs gymnasium, which is not installed;"
-            ' install it with pip install "robustirl[gymnasium]".'
-        ) from None
-    return gymnasium
-
-
 @functools.cache
 def _env_class() -> type:
     """The class, made once; a class statement at the top would import Gymnasium with the package."""
-    gym = _gymnasium()
+    gym = require_gymnasium()
 
     class GaussianGridEnv(gym.Env):
         """GaussianGrid for Gymnasium."""

@@ -1,4 +1,4 @@
-r"""Gymnasium's tables as environments of ours.
+r"""Read the tables of Gymnasium's environments as worlds.
 
 Toy-text environments of Gymnasium hold their model as `env.unwrapped.P[s][a]`, a list of outcomes (probability, next
 state, reward, terminated). Here an episode that has ended is a state that keeps whatever enters it and pays nothing,
@@ -19,10 +19,12 @@ policies, in whatever way the world moves. FrozenLake has such a reward; CliffWa
 enter the start, and Taxi, which punishes idle actions, have none (`robustirl.envs.toy_text` rearranges the former).
 """
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import never_left
@@ -31,16 +33,60 @@ if TYPE_CHECKING:
     import gymnasium
 
 Table = dict[tuple[int, int], list[tuple[float, int, float, bool]]]
+ATTRIBUTES = ("P", "initial_state_distrib")
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordedStates:
+    """Say which state of `from_gymnasium`'s world an episode has reached.
+
+    Attributes:
+        num_states: |S| of that world: the environment's, and one more if the end of an episode needs its own state.
+        ends: The states that are absorbing themselves.
+        end: The extra state, or None if there is none.
+    """
+
+    num_states: int
+    ends: frozenset[int]
+    end: int | None
+
+    @classmethod
+    def of(cls, env: Any) -> "RecordedStates | None":
+        """Return the states of an environment with a table, or None if it has none.
+
+        Example:
+            >>> import gymnasium
+            >>> RecordedStates.of(gymnasium.make("Taxi-v4")).end, RecordedStates.of(gymnasium.make("FrozenLake-v1")).end
+            (500, None)
+            >>> RecordedStates.of(gymnasium.make("Blackjack-v1")) is None
+            True
+        """
+        model = env.unwrapped
+        if not all(hasattr(model, attribute) for attribute in ATTRIBUTES):
+            return None
+        try:
+            table, start = _read_table(model, type(model).__name__)
+        except InvalidInputError:
+            return None  # `from_gymnasium` refuses it, so there is no world for the episodes to agree with.
+        ends = _ending_states(table, start)
+        extra = _needs_end(table, ends)
+        return cls(len(start) + extra, frozenset(ends), len(start) if extra else None)
+
+    def after(self, state: int, terminated: bool) -> int:
+        """Return the state of the world that a step into `state` has led to."""
+        return self.end if terminated and self.end is not None and state not in self.ends else state
 
 
 def from_gymnasium(
     env: "str | gymnasium.Env", *, name: str | None = None, discount: float = 0.99, **options: Any
 ) -> TabularEnvironment:
-    """The world of a Gymnasium environment that has a table `P` of its model, exactly.
+    """Read the world of a Gymnasium environment that has a table `P` of its model, exactly.
+
+    Episodes that `demonstrations.rollout_gymnasium` records in the same environment are episodes of this world.
 
     Args:
         env: An environment, or the id of one.
-        name: What to call it; its id by default.
+        name: The name of the environment; its id if omitted.
         discount: γ, which Gymnasium does not know.
         options: Go to `gymnasium.make` along with an id: `is_slippery`, `map_name`, `is_rainy` and so on.
 
@@ -71,17 +117,6 @@ def from_gymnasium(
     )
 
 
-def require_gymnasium() -> Any:
-    """Gymnasium, or a sentence about how to install it."""
-    try:
-        import gymnasium
-    except ModuleNotFoundError:
-        raise InvalidInputError(
-            "this environment needs gymnasium, which is not installed; run `pip install robustirl[gymnasium]`."
-        ) from None
-    return gymnasium
-
-
 def _open(env: Any, options: dict[str, Any]) -> Any:
     gymnasium = require_gymnasium()
     if isinstance(env, gymnasium.Env):
@@ -101,8 +136,8 @@ def _open(env: Any, options: dict[str, Any]) -> Any:
 
 
 def _read(model: Any, name: str) -> tuple[Table, np.ndarray]:
-    """The table of an environment with its outcomes merged, and the distribution of its starts."""
-    for attribute in ("P", "initial_state_distrib"):
+    """Return the table of an environment with its outcomes merged, and the distribution of its starts."""
+    for attribute in ATTRIBUTES:
         if not hasattr(model, attribute):
             raise InvalidInputError(
                 f"{name} has no attribute {attribute}, so its model cannot be read; environments with a table,"
@@ -112,6 +147,10 @@ def _read(model: Any, name: str) -> tuple[Table, np.ndarray]:
         raise InvalidInputError(
             f"the passenger of {name} is fickle, which its table P does not say; set fickle_passenger=False."
         )
+    return _read_table(model, name)
+
+
+def _read_table(model: Any, name: str) -> tuple[Table, np.ndarray]:
     start = np.asarray(model.initial_state_distrib, dtype=float)
     table: Table = {}
     for state, actions in model.P.items():
@@ -133,7 +172,7 @@ def _read(model: Any, name: str) -> tuple[Table, np.ndarray]:
 
 
 def _ending_states(table: Table, start: np.ndarray) -> set[int]:
-    """The states that are entered with the flag only, and so may be absorbing themselves.
+    """Return the states that are entered with the flag only, and so may be absorbing themselves.
 
     The transitions out of such a state are never made, so they do not count: the largest set is found by striking out.
     """
@@ -152,18 +191,22 @@ def _ending_states(table: Table, start: np.ndarray) -> set[int]:
         ends -= entered
 
 
-def _assemble(
-    table: Table, size: int, actions: int, ends: set[int]
-) -> tuple[Outcomes, np.ndarray, dict[int, set[float]]]:
-    """Outcomes and R(s,a), with ended episodes led to absorbing states, and the rewards met on entering each state."""
-    end = size  # The number of the extra state, should it be needed.
-    needed = any(
+def _needs_end(table: Table, ends: set[int]) -> bool:
+    """Return whether a transition ends an episode in a state that is not absorbing itself."""
+    return any(
         ended and successor not in ends
         for (state, _), outcomes in table.items()
         if state not in ends
         for _, successor, _, ended in outcomes
     )
-    total = size + needed
+
+
+def _assemble(
+    table: Table, size: int, actions: int, ends: set[int]
+) -> tuple[Outcomes, np.ndarray, dict[int, set[float]]]:
+    """Return outcomes, R(s,a) and the rewards met on entering each state; ended episodes lead to absorbing states."""
+    end = size  # The number of the extra state, should it be needed.
+    total = size + _needs_end(table, ends)
     depth = max(map(len, table.values()))
     next_states = np.zeros((total, actions, depth), dtype=int) + np.arange(total)[:, None, None]
     probabilities, rewards = np.zeros((total, actions, depth)), np.zeros((total, actions))
@@ -183,7 +226,7 @@ def _assemble(
 def _state_reward(
     rewards: np.ndarray, landing: dict[int, set[float]], outcomes: Outcomes, discount: float
 ) -> np.ndarray | None:
-    """A reward of states that is as good as R(s,a) by the module's formula, or none."""
+    """Return a reward of states that is as good as R(s,a) by the module's formula, or None."""
     if np.all(rewards == rewards[:, :1]):
         return rewards[:, 0]
     if not 0 < discount < 1 or any(len(met) > 1 for met in landing.values()):

@@ -27,7 +27,7 @@ import numpy as np
 
 from robustirl.envs import drawing
 from robustirl.envs.environment import Environment
-from robustirl.envs.gymnasium.tables import require_gymnasium
+from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.envs.registry import make, names
 from robustirl.errors import InvalidInputError
 
