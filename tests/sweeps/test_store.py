@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from robustirl._runtime.files import write_atomically
+from robustirl._runtime import write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.paper.finite import Record, RunSpec
 from robustirl.sweeps import RunResult, Store

@@ -8,7 +8,6 @@ from robustirl._runtime.files import in_brief as in_brief
 from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
 from robustirl._runtime.files import shown as shown
-from robustirl._runtime.files import write_atomically as write_atomically
 from robustirl._runtime.memory import WORKING_BYTES as WORKING_BYTES
 from robustirl._runtime.memory import require_memory as require_memory
 from robustirl._runtime.precision import DeviceModule as DeviceModule
@@ -24,5 +23,10 @@ from robustirl._runtime.precision import tie_tolerance as tie_tolerance
 from robustirl._runtime.precision import working_dtype as working_dtype
 from robustirl._runtime.precision import working_precision as working_precision
 from robustirl._runtime.precision import working_scope as working_scope
+from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
+from robustirl._runtime.writing import exclusive as exclusive
+from robustirl._runtime.writing import filled_whole as filled_whole
+from robustirl._runtime.writing import require_output_folder as require_output_folder
+from robustirl._runtime.writing import write_atomically as write_atomically

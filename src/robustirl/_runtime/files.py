@@ -1,22 +1,21 @@
-"""What all files share: writing whole or not at all, and plain arrays and dataclasses out of whatever a file holds.
+"""What all files share: plain arrays and dataclasses out of whatever a file holds.
 
 Nothing here runs code that a file brings along. Whatever is wrong with a file comes out as a `ValueError` of one line,
 for the caller to put into a sentence that names the file.
 """
 
-import contextlib
 import dataclasses
 import io
-import os
 import re
 import types
 import typing
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+
+from robustirl._runtime.reading import require_unpacked_fits
 
 Built = TypeVar("Built")
 
@@ -33,6 +32,7 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
     if not content.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # NumPy would take it for an array, or for a pickle.
         raise ValueError("it holds a single array" if content.startswith(b"\x93NUMPY") else "it is not a zip archive")
     try:
+        require_unpacked_fits(content)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Arrays of Python 2 are fine.
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
@@ -43,32 +43,6 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{name!r} is not an array")
     return arrays
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace the file by one with this content, or leave it as it was: no reader ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _settle(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):  # There is nothing to remove where nothing could be written.
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _settle(folder: Path) -> None:
-    """Have the folder itself written, so that a new name in it outlasts a power cut; not all systems can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def in_brief(error: BaseException) -> str:

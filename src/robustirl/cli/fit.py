@@ -4,10 +4,11 @@ import dataclasses
 from pathlib import Path
 from typing import Literal
 
+from robustirl._runtime import require_output_folder
 from robustirl.cli.console import console, progress_bar
 from robustirl.irl import PAPER_STEPS, Status, Step
 from robustirl.mdp import as_count
-from robustirl.reports import FitRequest, prepare_fit, require_free_folder, write_fit
+from robustirl.reports import FitRequest, prepare_fit, write_fit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Fit:
 
 def run_fit(command: Fit) -> int:
     """The `fit` command."""
-    require_free_folder(command.out)
+    require_output_folder(command.out)
     total = as_count("--steps", command.steps)
     options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _RENAMED}
     request = FitRequest(environment=command.env, demonstrations=command.demos, **options)

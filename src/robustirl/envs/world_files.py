@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, shown, sum_tolerance
+from robustirl._runtime import read_arrays, read_regular, shown, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
@@ -91,7 +91,7 @@ def _in_full(kernel: np.ndarray) -> np.ndarray:
 
 def _read(path: Path) -> dict[str, np.ndarray]:
     try:
-        arrays = read_arrays(path.read_bytes())
+        arrays = read_arrays(read_regular(path))
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     except ValueError as error:

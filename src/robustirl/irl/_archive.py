@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, write_atomically
+from robustirl._runtime import read_arrays, read_regular, write_atomically
 from robustirl.errors import InvalidInputError
 
 FORMAT, SCHEMA = "robustirl-model", 1
@@ -48,7 +48,7 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
     """Read what `write_archive` wrote, and nothing else."""
     path = Path(path)
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a saved model.") from None
     arrays = _arrays(content, path)

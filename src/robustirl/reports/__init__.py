@@ -5,7 +5,6 @@ from robustirl.reports.evidence import report_demonstrations as report_demonstra
 from robustirl.reports.fit import FitRequest as FitRequest
 from robustirl.reports.fit import find_environment as find_environment
 from robustirl.reports.fit import prepare_fit as prepare_fit
-from robustirl.reports.fit import require_free_folder as require_free_folder
 from robustirl.reports.fit import write_fit as write_fit
 from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render

@@ -3,8 +3,6 @@
 import csv
 import dataclasses
 import io
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import jax
 import numpy as np
 
 from robustirl import demonstrations, envs
-from robustirl._runtime import write_atomically
+from robustirl._runtime import filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations
 from robustirl.envs import SUFFIX
 from robustirl.errors import InvalidInputError
@@ -127,29 +125,10 @@ def _reward_model(environment: envs.Environment, kind: str, seed: int) -> Abstra
     return NetworkReward(environment.features, key=jax.random.key(seed))
 
 
-def require_free_folder(out: Path) -> None:
-    """Refuse a file, and a folder that holds anything."""
-    if out.exists() and not out.is_dir():
-        raise InvalidInputError(f"{out} is a file, but --out must name a folder; choose another name.")
-    if out.exists() and any(out.iterdir()):
-        raise InvalidInputError(f"{out} is not empty; choose a new or an empty folder as --out.")
-
-
 def write_fit(job: FitJob, out: Path) -> list[Path]:
-    """Write the folder, all of it or nothing, and say what is in it."""
-    require_free_folder(out)
-    building = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        building.mkdir()
+    """Write the folder, all of it or nothing, and return what is in it."""
+    with filled_whole(out) as building:
         names = [path.name for path in _fill(job, building)]
-        if out.exists():
-            out.rmdir()  # Empty, or this fails.
-        building.rename(out)
-    except OSError as error:
-        raise InvalidInputError(f"{out} cannot be written to ({error.strerror}); choose another --out.") from None
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return [out / name for name in names]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import shown
+from robustirl._runtime import read_regular, shown
 from robustirl.errors import InvalidInputError
 
 
@@ -23,7 +23,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
         [0.75, 0.25]
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = read_regular(Path(path)).decode("utf-8").splitlines()
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     except UnicodeDecodeError as error:

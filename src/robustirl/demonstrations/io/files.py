@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import in_brief, read_arrays, shown, write_atomically
+from robustirl._runtime import in_brief, read_arrays, read_regular, shown, write_atomically
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
@@ -112,7 +112,7 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
     path = Path(path)
     _, read = _format(path)
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     if not content:

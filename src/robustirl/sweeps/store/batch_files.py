@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import in_brief, read_regular
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration
 from robustirl.sweeps.kinds import record_as_json, record_from_json
@@ -70,7 +70,7 @@ def read_results(path: Path) -> list[RunResult]:
 
 def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]:
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:  # A file out of reach is not a damaged one.
         raise InvalidInputError(
             f"{path} cannot be read ({error.strerror}); see to its permissions and its disk."

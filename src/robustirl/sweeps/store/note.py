@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import in_brief, read_regular
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
 from robustirl.sweeps.kinds import spec_as_json, spec_from_json
@@ -72,7 +72,7 @@ def as_text(note: Note) -> str:
 def read_note(path: Path) -> Note:
     """What a store says of itself, its specs as such, whatever schema it was written in."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
         note = json.loads(text)
         schema = int(note["schema"])
         if schema <= SCHEMA:

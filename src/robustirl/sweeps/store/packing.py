@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import write_atomically
+from robustirl._runtime import read_arrays, read_regular, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.store.store import Store, writing_to
 
@@ -54,8 +54,7 @@ def unpack_store(path: Path, folder: Path) -> Store:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInputError(f"{folder} is not empty; choose an empty or new folder as --out, or remove that one.")
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            content = {name: archive[name].tobytes() for name in archive.files}
+        content = {name: array.tobytes() for name, array in read_arrays(read_regular(path)).items()}
         if _NOTE not in content or not all(name == _NOTE or _BATCH.fullmatch(name) for name in content):
             raise ValueError("it does not hold a store")
     except FileNotFoundError:

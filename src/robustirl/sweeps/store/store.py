@@ -17,10 +17,11 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import exclusive, in_brief
 from robustirl._runtime import write_atomically as write_atomically
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
@@ -29,7 +30,7 @@ from robustirl.sweeps.specs import RunResult, Spec
 from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_results
 from robustirl.sweeps.store.note import as_text, note_of, read_note, require_same
 
-_LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\d+")
+_LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\w+")
 
 
 @contextlib.contextmanager
@@ -176,21 +177,9 @@ class Store:
         for path in dict.fromkeys(self._known.values()):
             yield from (item for item in read_results(path) if kind_of(item.record.spec).name in kinds)
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        try:
-            import fcntl
-        except ImportError:  # Not on this system, where two commands in one folder do the work twice, but no harm.
-            yield
-            return
-        with (self.folder / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InvalidInputError(
-                    f"another command is working in {self.folder}; wait for it, or choose another --out."
-                ) from None
-            yield
+    def _lock(self) -> AbstractContextManager[None]:
+        taken = f"another command is working in {self.folder}; wait for it, or choose another --out."
+        return exclusive(self.folder / ".lock", taken)
 
 
 def _ours(entry: Path) -> bool:

@@ -1,0 +1,180 @@
+"""Writing: files whole or not at all, folders that are checked before any work, and locks.
+
+Temporary names are random and made exclusively, so that nobody can plant one and threads never share one. Links are not
+followed: a link in the place of a file is replaced by the file, and a link in the place of a lock is refused.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from robustirl.errors import InvalidInputError
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace a file by one with this content, or leave it as it was: no reader ever sees half of it.
+
+    A file that is replaced keeps its permissions; a new one has those that the process gives to new files.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "note.txt", "whole")
+        ...     (Path(folder) / "note.txt").read_text()
+        'whole'
+    """
+    mode = _mode(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _fsync_dir(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):  # There is nothing to remove where nothing could be written.
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of the file there, or those of new files."""
+    with contextlib.suppress(OSError):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode):
+            return stat.S_IMODE(found.st_mode)
+    mask = os.umask(0)  # The only way to ask for it is to set it.
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _fsync_dir(folder: Path) -> None:
+    """Have the folder itself written, so that a new name in it outlasts a power cut; not all systems can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, taken: str) -> Iterator[None]:
+    """Hold a lock file while the context lasts; the lock ends with the process, killed or not.
+
+    Args:
+        path: The lock file. It is made if needed, never emptied, and must not be a link.
+        taken: The sentence of the error if another process holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Not on this system, where two commands in one folder do the work twice, but no harm.
+        yield
+        return
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError:
+        if path.is_symlink():
+            raise InvalidInputError(f"{path} is a link, which a lock must not be; remove it.") from None
+        raise
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidInputError(taken) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def require_output_folder(out: Path, *, empty: bool = True) -> Path:
+    """Return the folder to write to, resolved, after trying whether it can be written to; nothing is left there.
+
+    Args:
+        out: What `--out` names: a new folder, or an existing one, perhaps through links.
+        empty: Whether an existing folder must be empty.
+    """
+    if not str(out).strip() or "\0" in str(out):
+        raise InvalidInputError(f"--out is {str(out)!r}, but the name of a folder is needed.")
+    try:
+        folder = Path(os.path.realpath(out, strict=False))
+        if folder.is_symlink():
+            raise InvalidInputError(f"{out} is a link that leads to itself; choose another --out.")
+        if folder.exists() and not folder.is_dir():
+            raise InvalidInputError(f"{out} is a file, but --out must name a folder; choose another name.")
+        if empty and folder.exists() and any(folder.iterdir()):
+            raise InvalidInputError(f"{out} is not empty; choose a new or an empty folder as --out.")
+        place = folder
+        while not place.exists():
+            place = place.parent
+        if not place.is_dir():
+            raise InvalidInputError(f"{place} is a file, so that {out} cannot be made; choose another --out.")
+        with tempfile.NamedTemporaryFile(prefix=".robustirl-", dir=place):
+            pass
+        os.pathconf(place, "PC_NAME_MAX")
+        if len(os.fsencode(folder.name)) > os.pathconf(place, "PC_NAME_MAX"):
+            raise InvalidInputError(f"{short(out)} is too long for a name in {place}; choose a shorter --out.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInputError(f"{short(out)} cannot be written to ({reason}); choose another --out.") from None
+    return folder
+
+
+@contextlib.contextmanager
+def filled_whole(out: Path) -> Iterator[Path]:
+    """Give a folder to fill whose files appear in `out` together, or not at all if the context ends in an error.
+
+    An existing empty folder stays the folder it is (it may be a mount point, or somebody's link); a new one appears
+    with all its files at once. What the user made is never removed.
+    """
+    folder = require_output_folder(out)
+    new = not folder.exists()
+    made = _make_parents(folder) if new else []
+    building: Path | None = None
+    try:
+        building = Path(tempfile.mkdtemp(prefix=".robustirl-", dir=folder.parent if new else folder))
+        yield building
+        if new:
+            building.chmod(0o777 & ~_umask())
+            building.rename(folder)
+        else:
+            for path in sorted(building.iterdir()):
+                path.rename(folder / path.name)
+            building.rmdir()
+    except BaseException as error:
+        if building is not None:
+            shutil.rmtree(building, ignore_errors=True)
+        for parent in reversed(made):
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        if isinstance(error, OSError):
+            reason = error.strerror or str(error)
+            raise InvalidInputError(f"{out} cannot be written to ({reason}); choose another --out.") from None
+        raise
+
+
+def _make_parents(folder: Path) -> list[Path]:
+    """Make the parents of a folder, and return those that were not there, the outermost first."""
+    missing = [parent for parent in folder.parents if not parent.exists()]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return missing[::-1]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def short(path: object, most: int = 120) -> str:
+    """Return a path as text, cut where it gets long."""
+    text = str(path)
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -1,0 +1,167 @@
+"""Writing: whole or not at all, by many threads at once, through no link, and never over what the user made."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from robustirl._runtime import exclusive, filled_whole, require_output_folder, write_atomically
+from robustirl.errors import InvalidInputError
+
+
+def entries(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_threads_write_one_file_and_readers_see_it_whole(tmp_path):
+    path, size, seen, failed = tmp_path / "file", 20_000, set(), []
+    write_atomically(path, b"0" * size)
+
+    def write(digit):
+        try:
+            for _ in range(20):
+                write_atomically(path, str(digit).encode() * size)
+        except OSError as error:
+            failed.append(error)
+
+    writers = [threading.Thread(target=write, args=(digit,)) for digit in range(8)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        content = path.read_bytes()
+        seen.add((len(content), len(set(content))))
+    assert not failed
+    assert seen <= {(size, 1)}
+    assert entries(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_a_file_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(mode)
+    write_atomically(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_text() == "new"
+
+
+def test_a_new_file_has_the_mode_of_new_files(tmp_path):
+    (tmp_path / "usual").touch()
+    write_atomically(tmp_path / "ours", "x")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_link_is_replaced_and_its_target_left_alone(tmp_path):
+    (tmp_path / "target").write_text("theirs")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_atomically(tmp_path / "link", "ours")
+    assert (tmp_path / "target").read_text() == "theirs"
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_a_planted_temporary_name_is_left_alone(tmp_path):
+    (tmp_path / "victim").write_text("theirs")
+    (tmp_path / f".file.{os.getpid()}").symlink_to(tmp_path / "victim")
+    write_atomically(tmp_path / "file", "ours")
+    assert (tmp_path / "victim").read_text() == "theirs"
+
+
+def test_a_lock_that_is_a_link_is_refused_and_empties_nothing(tmp_path):
+    (tmp_path / "victim").write_text("theirs")
+    (tmp_path / ".lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(InvalidInputError, match=r"\.lock is a link"), exclusive(tmp_path / ".lock", "taken."):
+        pass
+    assert (tmp_path / "victim").read_text() == "theirs"
+
+
+def test_a_lock_keeps_others_out_and_is_free_afterwards(tmp_path):
+    path = tmp_path / ".lock"
+    path.write_text("kept")
+    with exclusive(path, "taken."):
+        with pytest.raises(InvalidInputError, match=r"^taken\.$"), exclusive(path, "taken."):
+            pass
+        assert path.read_text() == "kept"
+    with exclusive(path, "taken."):
+        pass
+
+
+def loop(folder):
+    (folder / "a").symlink_to(folder / "b")
+    (folder / "b").symlink_to(folder / "a")
+    return folder / "a"
+
+
+def file_in_the_way(folder):
+    (folder / "file").touch()
+    return folder / "file" / "below"
+
+
+def full(folder):
+    (folder / "theirs").touch()
+    return folder
+
+
+BAD = {
+    "nothing": lambda folder: "",
+    "blank": lambda folder: "  ",
+    "zero": lambda folder: f"{folder}/a\0b",
+    "long": lambda folder: folder / ("x" * 300),
+    "longer": lambda folder: folder / ("x/" * 3000),
+    "loop": loop,
+    "a file in the way": file_in_the_way,
+    "not empty": full,
+    "kernel files": lambda folder: "/proc/robustirl",
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_folder_that_cannot_be_filled_is_refused_in_a_sentence_and_nothing_changes(tmp_path, what):
+    out = BAD[what](tmp_path)
+    before = entries(tmp_path)
+    for attempt in (lambda: require_output_folder(Path(out)), lambda: filled_whole(Path(out)).__enter__()):
+        with pytest.raises(InvalidInputError) as caught:
+            attempt()
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.endswith(".")
+        assert len(message) < 600
+    assert entries(tmp_path) == before
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not write")
+def test_an_unwritable_parent_is_noticed_before_the_work(tmp_path):
+    os.seteuid(65534)
+    try:
+        with pytest.raises(InvalidInputError, match="cannot be written to"):
+            require_output_folder(tmp_path / "out")
+    finally:
+        os.seteuid(0)
+    assert entries(tmp_path) == []
+
+
+@pytest.mark.parametrize("spelled", [".", "e/../e", "link", "new", "deep/er/new"])
+def test_a_folder_is_filled_whatever_way_it_is_spelled(tmp_path, monkeypatch, spelled):
+    monkeypatch.chdir(tmp_path)
+    if "e/" in spelled and "deep" not in spelled:
+        Path("e").mkdir()
+    if spelled == "link":
+        Path("e").mkdir()
+        Path("link").symlink_to("e")
+    inode = Path(spelled).stat().st_ino if Path(spelled).exists() else None
+    with filled_whole(Path(spelled)) as folder:
+        (folder / "file").write_text("whole")
+        assert not (Path(spelled) / "file").exists()
+    assert [path.name for path in Path(spelled).iterdir() if path.name not in ("e", "link")] == ["file"]
+    assert inode is None or Path(spelled).stat().st_ino == inode  # The user's folder is still the user's folder.
+    if spelled == "link":
+        assert Path("link").is_symlink()
+
+
+def test_what_fails_halfway_leaves_nothing(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for out in ("empty", "new/folder"):
+        with pytest.raises(KeyError), filled_whole(tmp_path / out) as folder:
+            raise KeyError((folder / "half").touch())
+    assert entries(tmp_path) == ["empty"]
