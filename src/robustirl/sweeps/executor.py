@@ -5,7 +5,6 @@ On a CPU, small worlds leave XLA's threads little to share, so every core gets a
 
 import concurrent.futures
 import concurrent.futures.process
-import contextlib
 import dataclasses
 import itertools
 import multiprocessing
@@ -19,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
-from robustirl._runtime import enable_x64
+from robustirl._runtime import enable_x64, start_children_without_interrupts
 from robustirl.errors import RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.kinds import Kind, kind_of
@@ -112,7 +111,7 @@ def run(
     )
     before = set(multiprocessing.active_children())
     try:
-        with _deaf():  # Workers start here, and inherit that: Ctrl-C is the parent's to handle.
+        with start_children_without_interrupts():
             futures = [processes.submit(_work, batch) for batch in todo]
         for finished in concurrent.futures.as_completed(futures):
             results, overhead, _ = finished.result()
@@ -134,25 +133,13 @@ def run(
         processes.shutdown(wait=True, cancel_futures=True)
 
 
-@contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment, and have processes that start in it ignore it for good."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Signals are the main thread's alone.
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-
-
 _bench: BatchExecutor | None = None
 
 
 def _start(counter, double: bool, begin: float, equipment: object) -> None:
     """Make a fresh process a worker, tied to a core of its own."""
     global _bench
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Where it cannot be masked, as on Windows.
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with counter.get_lock():
         place = counter.value

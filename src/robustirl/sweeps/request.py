@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import write_atomically
+from robustirl._runtime import hold_interrupts, one_interrupt, write_atomically
 from robustirl.sweeps.batches import Timing
 from robustirl.sweeps.executor import Engine, run
 from robustirl.sweeps.kinds import by_kind
@@ -59,8 +59,8 @@ def compute(
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
     Kinds of runs follow each other in the order of the request, so that later ones find what they need of earlier ones.
-    An interrupt (Ctrl-C) ends it early; what is finished is kept, and the same request into the same folder goes on
-    from there.
+    An interrupt (Ctrl-C) ends it early, at whatever moment it comes: the finished runs are kept, their tables are
+    written, and the same request into the same folder continues from there.
 
     Args:
         specs: What to run.
@@ -73,7 +73,7 @@ def compute(
     """
     check_specs(specs)
     connection = contextlib.nullcontext() if engine is None else engine.connect()
-    with connection as pool, Store.open(Path(out), specs) as store:
+    with connection as pool, Store.open(Path(out), specs) as store, one_interrupt() as interrupts:
         timing, complete, new = Timing(), True, 0
         try:
             for kind, own in by_kind(specs).items():
@@ -89,9 +89,12 @@ def compute(
                     equipment=equipment,
                     pool=pool,
                 ):
-                    store.append(batch)
-                    new += len(batch)
+                    with hold_interrupts():  # A batch whose file is there is one that the store knows of.
+                        store.append(batch)
+                        new += len(batch)
                     progress(kind.activity, sum(spec in store for spec in own), len(own))
+                    if interrupts.count:  # Libraries may swallow the exception, which is raised but once.
+                        raise KeyboardInterrupt
         except KeyboardInterrupt:
             complete = False
         records = store.records()

@@ -1,0 +1,71 @@
+"""Ctrl-C is raised once, waits where it must, and leaves other people's handlers alone."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from robustirl._runtime import hold_interrupts, one_interrupt, start_children_without_interrupts
+
+
+def press():
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_second_interrupt_is_ignored_and_a_third_is_not():
+    with one_interrupt() as interrupts:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        press()
+        assert interrupts.count == 2
+        with pytest.raises(KeyboardInterrupt):
+            press()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_held_interrupt_is_the_first_one_of_what_is_around_it():
+    done = []
+    with one_interrupt() as interrupts:
+        with pytest.raises(KeyboardInterrupt), hold_interrupts():  # noqa: PT012
+            press()
+            press()
+            done.append(interrupts.count)
+        press()  # Ignored: the first one was raised.
+        assert (done, interrupts.count) == ([0], 2)
+
+
+def test_a_handler_of_the_callers_own_stays():
+    seen = []
+    usual = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        with one_interrupt() as interrupts, hold_interrupts():
+            press()
+        assert (len(seen), interrupts.count) == (1, 0)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_other_threads_may_enter():
+    entered = []
+
+    def work():
+        with one_interrupt(), hold_interrupts(), start_children_without_interrupts():
+            entered.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [True]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal masks")
+def test_children_never_see_it_and_the_parent_sees_it_late():
+    program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    said = ""
+    with pytest.raises(KeyboardInterrupt), start_children_without_interrupts():  # noqa: PT012
+        press()
+        said += subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
