@@ -21,7 +21,13 @@ def interrupted_at(moment, monkeypatch):
         return lambda _, done, __: press() if done else None
     if moment == "as a batch is written":  # Its file has its name, and the store does not know it yet.
         settle = writing._fsync_dir
-        monkeypatch.setattr(writing, "_fsync_dir", lambda folder: (settle(folder), folder.name == "batches" and press()))
+
+        def pressed(folder):
+            settle(folder)
+            if folder.name == "batches":
+                press()
+
+        monkeypatch.setattr(writing, "_fsync_dir", pressed)
     if moment == "again, as tables are written":
         write = request.write_tables
         monkeypatch.setattr(request, "write_tables", lambda *options: (press(), write(*options))[1])
