@@ -7,6 +7,7 @@ missing or half written is compiled again.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import os
@@ -41,7 +42,7 @@ def use_compilation_cache(folder: Path | None = None, *, max_bytes: int = MAX_BY
     if named and folder is None:
         return Path(named)
     try:
-        place = user_cache_folder() / "programs" / _processor() if folder is None else Path(folder)
+        place = user_cache_folder() / "programs" / processor() if folder is None else Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -104,7 +105,8 @@ def user_cache_folder() -> Path:
     return Path.home() / ".cache" / "robustirl"
 
 
-def _processor() -> str:
+@functools.cache
+def processor() -> str:
     """Return a name for what this processor can do: a program for another one may use instructions it lacks."""
     text = platform.machine()
     with contextlib.suppress(OSError):  # Not on every system.

@@ -64,7 +64,10 @@ def shown(value: object, most: int = 40) -> str:
         >>> shown("1" * 5000, 10)
         "'111111111..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # A number of more digits than Python prints, or somebody's object.
+        text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= most else f"{text[:most]}..."
 
 

@@ -8,7 +8,9 @@ was measured for 100 states with both cores in use by others.
 import contextlib
 import functools
 import os
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 
@@ -21,8 +23,39 @@ def single_threaded_blas(num_states: int) -> Iterator[None]:
     if num_states >= WORTH_THREADS or jax.default_backend() != "cpu":
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    _limit.enter()
+    try:
         yield
+    finally:
+        _limit.leave()
+
+
+class _SharedLimit:
+    """One limit for all threads that fit at the same time: the first one sets it, the last one takes it back.
+
+    A limit of each one's own would be taken back in whatever order the threads end, and the last one to end might
+    restore what it found, which is the limit of another.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limiter: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limiter.restore_original_limits()
+
+
+_limit = _SharedLimit()
 
 
 def single_threaded_xla() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from robustirl.envs.gridworld import GridWorld
 from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, as_seed
 
 COLOURS = ("blue", "green")
 BLUE, GREEN = range(2)
@@ -74,7 +74,7 @@ def object_world(
         >>> world.features.shape, sorted(set(world.reward.tolist())), float(world.rewards[world.goals[0]])
         ((100, 41), [-2.0, -1.0, 0.0], 0.0)
     """
-    seed, size = as_count("the seed", seed, 0), as_count("the size", size, 2)
+    seed, size = as_seed("the seed", seed), as_count("the size", size, 2)
     num_objects = as_count("the number of objects", num_objects)
     if not 2 <= num_objects <= size * size:
         raise InvalidInputError(

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from robustirl._runtime import in_brief, sum_tolerance
+from robustirl._runtime import in_brief, shown, sum_tolerance
 from robustirl.errors import InvalidInputError
 
 
@@ -69,15 +69,26 @@ def require_finite(name: str, array: np.ndarray, axes: tuple[str, ...] = AXES) -
         )
 
 
-def as_count(name: str, value: object, least: int = 0) -> int:
-    """`value` as a whole number of at least `least`, or a sentence about why it is none."""
+MOST = 10**9
+"""The largest count that is taken unless another is named: what is counted is kept in arrays."""
+
+
+def as_count(name: str, value: object, least: int = 0, most: int = MOST) -> int:
+    """Return `value` as a whole number from `least` to `most`, or refuse it in a sentence."""
     try:
         count = operator.index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
         count = None
     if count is None or count < least:
-        raise InvalidInputError(f"{name} is {value!r}, but a whole number of at least {least} is needed.")
+        raise InvalidInputError(f"{name} is {shown(value)}, but a whole number of at least {least} is needed.")
+    if count > most:
+        raise InvalidInputError(f"{name} is {shown(value)}, but at most {most:,} is possible.")
     return count
+
+
+def as_seed(name: str, value: object) -> int:
+    """Return `value` as a seed, a whole number from 0 to 2⁶³ - 1, or refuse it in a sentence."""
+    return as_count(name, value, 0, 2**63 - 1)
 
 
 def as_positive(name: str, value: object) -> float:

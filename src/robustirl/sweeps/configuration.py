@@ -1,16 +1,19 @@
-"""What decides the digits of a run besides its spec: versions, precision, kind of device."""
+"""What decides the digits of a run besides its spec: versions, precision, kind of device, instructions, XLA's flags."""
 
 import functools
 import importlib.metadata
+import os
 from collections.abc import Mapping
 
 import jax
+import numpy as np
 
+from robustirl._runtime import processor, working_dtype
 from robustirl._runtime.version import __version__
 
 
 def configuration() -> dict[str, str]:
-    """The configuration of this process.
+    """Return the configuration of this process.
 
     Example:
         >>> configuration()["dtype"]
@@ -19,8 +22,10 @@ def configuration() -> dict[str, str]:
     return {
         "robustirl": __version__,
         **_versions(),
-        "dtype": "float64" if jax.config.read("jax_enable_x64") else "float32",
+        "dtype": str(np.dtype(working_dtype())),
         "device": jax.default_backend(),
+        "processor": processor(),
+        "xla_flags": " ".join(sorted(os.environ.get("XLA_FLAGS", "").split())),
     }
 
 
@@ -31,7 +36,7 @@ def _versions() -> dict[str, str]:
 
 
 def difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
-    """In which entries two configurations differ.
+    """Return in which entries two configurations differ.
 
     Example:
         >>> difference({"jax": "0.1", "dtype": "float64"}, {"jax": "0.2", "dtype": "float64"})

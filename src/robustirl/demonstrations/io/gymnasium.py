@@ -55,7 +55,7 @@ def rollout_gymnasium(
     num_states, first_state = discrete("observations", env.observation_space)
     num_actions, first_action = discrete("actions", env.action_space)
     count, horizon = checks.as_count("the number of episodes", episodes, 1), checks.as_count("the horizon", horizon)
-    random = np.random.default_rng(checks.as_count("the seed", seed))
+    random = np.random.default_rng(checks.as_seed("the seed", seed))
     known = RecordedStates.of(env)
     act = _acting(policy, {num_states, known.num_states if known else num_states}, num_actions, random)
 

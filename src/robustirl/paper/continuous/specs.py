@@ -8,7 +8,7 @@ from robustirl.control import EXPERT, PolicyGradientConfig
 from robustirl.envs import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN, GaussianGrid
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER, RelativeEntropyConfig
-from robustirl.mdp import as_alpha, as_count
+from robustirl.mdp import as_alpha, as_count, as_seed
 from robustirl.sweeps import Spec
 
 GAUSSIAN_GRID = "gaussian-grid"
@@ -70,7 +70,7 @@ class ExpertSpec(Spec):
         _check_world(self.environment, self.noise, self.noise_model, self.scales)
         as_count("the expert's steps", self.steps, 1)
         as_count("the expert's attempts", self.attempts, 1)
-        as_count("the expert's seed", self.seed, 0)
+        as_seed("the expert's seed", self.seed)
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -151,7 +151,7 @@ class ContinuousSpec(Spec):
         if self.rounds is not None:
             as_count("rounds", self.rounds, 1)
         as_count("the number of demonstrations", self.demonstrations, 1)
-        as_count("the seed", self.seed, 0)
+        as_seed("the seed", self.seed)
 
 
 @dataclasses.dataclass(frozen=True)

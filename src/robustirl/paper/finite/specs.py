@@ -8,7 +8,7 @@ from robustirl import envs
 from robustirl.envs import GridWorld
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
-from robustirl.mdp import as_alpha, as_count
+from robustirl.mdp import as_alpha, as_count, as_seed
 from robustirl.planning import require_expert_kind
 from robustirl.sweeps import Spec
 
@@ -93,7 +93,7 @@ class RunSpec(Spec):
         as_count("steps", self.steps)
         as_count("the number of sampled trajectories", self.sampled, 0)
         as_count("the number of demonstrations", self.demonstrations, 0)
-        as_count("the seed of the demonstrations", self.draw, 0)
+        as_seed("the seed of the demonstrations", self.draw)
         if self.auto not in AUTO:
             raise InvalidInputError(f"auto is {self.auto!r}, but one of 'states', 'actions' or nothing is needed.")
         if self.auto and not self.demonstrations:
