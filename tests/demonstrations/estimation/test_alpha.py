@@ -23,10 +23,10 @@ def demos_of(env, noise, model, episodes=600, key=0):
 def test_a_noisier_expert_is_seen_from_states_alone(learner, expert):
     env = envs.make("gridworld-4")
     found = estimate_alpha(env.mdp(learner), demos_of(env, expert, "uniform-state"), actions=False)
-    assert found.decisive
+    assert not found.decisive  # Noise inside the learner's hull may hide more.
     assert found.alpha == pytest.approx(1 - (expert - learner), abs=0.03)
     assert found.low < found.alpha < found.high
-    assert found.high - found.low < 0.05
+    assert found.high - found.alpha < 0.03
     assert "noisier" in found.note
 
 
@@ -35,7 +35,7 @@ def test_an_expert_who_is_not_noisier_leaves_alpha_at_one_and_open(learner, expe
     env = envs.make("gridworld-4")
     found = estimate_alpha(env.mdp(learner), demos_of(env, expert, "uniform-state"), actions=False)
     assert (found.alpha, found.decisive) == (1.0, False)
-    assert (found.low, found.high) == (0.0, 1.0)
+    assert (found.low, found.high) == (0.05, 1.0)
     assert "not a finding" in found.note
     assert ("calmer" in found.note) == (expert < learner)
 
@@ -48,30 +48,21 @@ def test_noise_inside_the_learners_hull_is_invisible_in_states_and_visible_with_
     blind = estimate_alpha(moving, demos, actions=False)
     assert (blind.alpha, blind.decisive) == (1.0, False)
     assert "cannot be told" in blind.note
-    walls = estimate_alpha(
-        world, demos, actions=False
-    )  # Where they may not, staying put at a wall gives some of it away.
-    assert walls.decisive
+    walls = estimate_alpha(world, demos, actions=False)  # Staying put at a wall gives some of it away.
+    assert not walls.decisive
     assert 0.95 < walls.alpha < 0.99
+    assert walls.low < 0.85 < walls.high  # The truth, 1 - d/2.
     seeing = estimate_alpha(env.mdp(0.0, "uniform-action"), demos)
     assert seeing.method == "actions"
     assert seeing.decisive
     assert seeing.alpha == pytest.approx(1 - 0.75 * 0.2, abs=0.03)
 
 
-def test_with_actions_a_calmer_expert_is_a_finding():
+def test_a_calmer_expert_leaves_alpha_at_one():
     env = envs.make("gridworld-4")
     found = estimate_alpha(env.mdp(0.2, "uniform-action"), demos_of(env, 0.0, "uniform-action"))
-    assert (found.alpha, found.decisive) == (1.0, True)
+    assert (found.alpha, found.high, found.decisive) == (1.0, 1.0, False)
     assert "calmer" in found.note
-
-
-def test_a_vague_world_leaves_it_open():
-    lake = envs.make("frozen-lake-8x8")
-    demos = demos_of(lake, 0.0, "slip", episodes=50)
-    found = estimate_alpha(lake.mdp(2 / 3), demos)
-    assert (found.alpha, found.decisive) == (1.0, False)
-    assert "likelier than not" in found.note
 
 
 def test_few_moves_with_actions_leave_it_open():
@@ -79,21 +70,87 @@ def test_few_moves_with_actions_leave_it_open():
     found = estimate_alpha(env.mdp(0.0), demos_of(env, 0.0, "uniform-state", episodes=8))
     assert not found.decisive
     assert found.low < 0.97
-    assert "too few" in found.note
+    assert "cannot rule out" in found.note
 
 
-def test_the_interval_covers_the_expected_excess():
-    # Of the outcomes of three states under one move, one is likely: the share astray is known exactly.
-    learner = MDP(np.tile([[0.9, 0.05, 0.05]], (3, 1, 1)), discount=0.9)
-    expert = MDP(np.tile([[0.7, 0.2, 0.1]], (3, 1, 1)), discount=0.9)
-    covered = 0
-    for key in range(60):
+RNG = np.random.default_rng(0)
+TWENTY = RNG.dirichlet(np.full(20, 0.05), (20, 4))  # Twenty states, four actions, few likely outcomes each.
+TWENTY = np.eye(20)[TWENTY.argmax(-1)] * 0.9 + TWENTY * 0.1
+
+
+def noisy(rows, noise):
+    return (1 - np.asarray(noise))[..., None, None] * rows + np.asarray(noise)[..., None, None] / rows.shape[-1]
+
+
+def by_state(rows, *noises):
+    return noisy(rows, np.resize(noises, len(rows)))
+
+
+def moved(rows, state, noise):
+    return noisy(rows, np.where(np.arange(len(rows)) == state, noise, 0.0))
+
+
+def local(rows, noise):
+    return (1 - noise) * rows + noise * rows.mean(1, keepdims=True)
+
+
+CASES = {
+    # What an audit of version 0.1 found wrong.
+    "noise like the learner's own moves, states only": (TWENTY, local(TWENTY, 0.2), False),
+    "two actions relabelled": (TWENTY, TWENTY[:, [1, 0, 2, 3]], True),
+    "signs that cancel": (by_state(TWENTY, 0.2), by_state(TWENTY, 0.4, 0.0), True),
+    "one state of twenty": (TWENTY, moved(TWENTY, 3, 0.8), True),
+    "a row turned over": (np.tile([[0.6, 0.4]], (2, 1, 1)), np.tile([[0.2, 0.8]], (2, 1, 1)), True),
+    # Others.
+    "uniform noise": (TWENTY, by_state(TWENTY, 0.2), True),
+    "uniform noise, states only": (TWENTY, by_state(TWENTY, 0.2), False),
+    "a calmer expert": (by_state(TWENTY, 0.3), TWENTY, True),
+    "no mismatch": (TWENTY, TWENTY, True),
+    "noise and relabelling": (TWENTY, by_state(TWENTY, 0.3)[:, [3, 1, 2, 0]], True),
+}
+
+
+def truth(learner, expert):
+    """Return 1 - max e(s,a) over all pairs, each compared with the learner's nearest row."""
+    apart = np.abs(expert[:, :, None] - learner[:, None]).sum(-1) / 2
+    nearest = apart.argmin(-1)
+    near = np.take_along_axis(learner, nearest[..., None], 1)
+    top = near >= near.max(-1, keepdims=True) - 1e-9
+    lost = ((near - expert) * top).sum(-1) > 1e-9
+    return 1 - np.where(lost, apart.min(-1), 0).max()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_cover_the_truth(case):
+    learner, expert, actions = CASES[case]
+    world, other = MDP(learner, discount=0.9), MDP(expert, discount=0.9)
+    right = truth(learner, expert)
+    draws, missed, decided = 20, 0, 0
+    for key in range(draws):
         demos = sample_demonstrations(
-            expert, uniform_policy(expert.mask), episodes=20, horizon=20, key=jax.random.key(key), with_actions=False
+            other, uniform_policy(other.mask), episodes=200, horizon=40, key=jax.random.key(key), with_actions=actions
         )
-        found = estimate_alpha(learner, demos)
-        covered += found.low <= 0.8 <= found.high
-    assert covered >= 54
+        found = estimate_alpha(world, demos)
+        missed += not found.low - 1e-9 <= right <= found.high + 1e-9
+        decided += found.decisive
+    assert missed <= 3  # 1 is expected; more than 3 of 20 at a coverage of 95 % have a chance of 1.6 %.
+    assert decided == draws if actions and right < 1 else decided <= 1
+
+
+def test_relabelled_actions_are_named():
+    world, other = MDP(TWENTY, discount=0.9), MDP(TWENTY[:, [1, 0, 2, 3]], discount=0.9)
+    demos = sample_demonstrations(other, uniform_policy(other.mask), episodes=200, horizon=40, key=jax.random.key(0))
+    found = estimate_alpha(world, demos)
+    assert found.alpha == 1
+    assert "% of the moves use an action that has the outcomes of another one" in found.note
+
+
+def test_one_noisy_state_is_named():
+    world, other = MDP(TWENTY, discount=0.9), MDP(moved(TWENTY, 3, 0.8), discount=0.9)
+    demos = sample_demonstrations(other, uniform_policy(other.mask), episodes=200, horizon=40, key=jax.random.key(0))
+    found = estimate_alpha(world, demos)
+    assert found.note.startswith("state 3, action ")
+    assert found.alpha == pytest.approx(1 - 0.8 * 0.95, abs=0.1)
 
 
 def test_lists_of_successors_give_the_dense_answer():
@@ -134,6 +191,18 @@ def test_with_the_experts_world_the_papers_rule_is_used():
     found = estimate_alpha(env.mdp(0.0), demos, expert_mdp=env.mdp(0.1))
     assert found.alpha == pytest.approx(1 - 0.1 * (1 - 1 / 36))
     assert found.method == "kernel"
+
+
+def test_the_papers_rule_has_a_direction(refused):
+    env = envs.make("gridworld-4")
+    demos = Demonstrations.from_arrays([[0]])
+    found = estimate_alpha(env.mdp(0.1), demos, expert_mdp=env.mdp(0.0))
+    assert found.alpha == 1
+    assert "nowhere the noisier one" in found.note
+    one = MDP([[[1.0, 0.0]], [[0.0, 1.0]]], discount=0.9)
+    other = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.9)
+    with refused("the worlds are at distance 2, where the rule gives alpha = 0"):
+        estimate_alpha(one, Demonstrations.from_arrays([[0]]), expert_mdp=other)
 
 
 def test_a_handful_of_moves_says_nothing():

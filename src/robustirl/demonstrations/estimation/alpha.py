@@ -1,26 +1,21 @@
-r"""α from the demonstrations alone: how much of what the expert did can the learner's own moves not explain?
+r"""α from the moves alone: how much of what the expert did can the learner's own moves not explain?
 
-The learner can bring about, from a state s, any mixture of its rows T^L(·|s,a) over the actions it has there, and
-nothing else. What the expert's chain P(·|s) does beyond that, an opponent has to account for. Call the outcomes that
-some move of the learner makes likely the *intended* ones, and all others *astray*, B(s). Then
+This needs no fit. It measures the mismatch; `robustirl.irl.select_alpha` chooses the α to learn with.
+
+**States only.** The learner can bring about, from a state s, any mixture of its rows T^L(·|s,a), and nothing else. Call
+the outcomes that some move of the learner makes likely the *intended* ones, and all others *astray*, B(s). Then
 
     δ = E_s[ P(B(s)|s) - max_a T^L(B(s)|s,a) ]
 
-over the moves the expert made, is mass that no policy of the learner puts there, and 1 - α̂ = δ̂ where δ̂ is beyond
-doubt positive, else 0. The ℓ1 distance of P̂(·|s) to the hull of the rows would do in its place, but a distance is
-never negative, so that sampling noise alone makes it positive, state by state; δ̂ is pooled over all moves, and it
-has a sign. The sign matters: an opponent adds disturbance, so it can explain an expert whose world is noisier than
-the learner's, never one whose world is calmer; there α̂ is 1. (Whether robustness pays there all the same hangs on
-the world: docs/demonstrations.md has examples of both.)
+over the moves the expert made, is mass that no policy of the learner puts there. It is pooled over all moves and has a
+sign: a calmer expert gives a negative δ. Noise that looks like the learner's own moves cannot be told from intent by
+states, and a mean is not the maximum of the paper's rule, so 1 - δ is an upper bound on α and never decisive.
 
-For T = (1-ε) T_ref + ε · uniform over all states, δ is (ε_E - ε_L) times the share of states that are not intended
-outcomes: nearly d_dyn / 2, the paper's rule. Noise that stays inside the hull (another of the learner's own moves
-takes effect) cannot be told from intent by looking at states, whatever the estimator, so from states alone 1 - α̂ is
-a lower bound; where it finds nothing, it says that this is no finding. With actions recorded more can be told:
-B(s,a) are the outcomes that the recorded action makes unlikely, and δ = E[ T^E(B|s,a) - T^L(B|s,a) ].
-
-The interval is for the moves from the states that were visited: given a state, where the expert goes next is a fresh
-draw.
+**With actions.** B(s,a) are the outcomes that the recorded action makes unlikely, and δ is the mean of
+T^E(B|s,a) - T^L(B|s,a). A mean hides a single noisy state, and signs that cancel, so every pair is looked at too
+(`pairs.py`): relabelled actions are recognized first, then the largest distance e(s,a) in the direction of a noisier
+expert is bounded from both sides.
+The interval is one for 1 - max e(s,a); its lower end is far down if pairs were seen rarely or never.
 """
 
 import dataclasses
@@ -31,6 +26,7 @@ from jaxtyping import Bool, Float, Int
 
 from robustirl.demonstrations.estimation.chain import TransitionCounts, transition_counts
 from robustirl.demonstrations.estimation.lists import HALF, as_lists, astray_from_lists
+from robustirl.demonstrations.estimation.pairs import SAME, PairBounds, bound_pairs
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, absorbing_states, dynamics_distance
@@ -46,12 +42,12 @@ class AlphaEstimate:
     """α as far as the data can tell.
 
     Attributes:
-        alpha: α̂, what to learn with.
+        alpha: α̂.
         low: The lower end of its confidence interval.
         high: The upper end.
-        decisive: Whether the data could tell; if not, `alpha` is a default.
+        decisive: Whether the data could tell whether α is below 1; never with states alone.
         note: In a sentence, what was found.
-        method: `states`, `actions` or `kernel`.
+        method: `states`, `actions`, `kernel` or `fits` (see `robustirl.irl.select_alpha`).
         excess: δ̂, the share of moves that the learner's world does not explain; negative for a calmer expert.
         moves: How many moves it rests on.
         confidence: Of the interval.
@@ -76,15 +72,15 @@ def estimate_alpha(
     confidence: float = 0.95,
     expert_mdp: MDP | None = None,
 ) -> AlphaEstimate:
-    """Choose α from demonstrations, without a reward and without the expert's world.
+    """Estimate α from the moves of demonstrations, without a reward, a fit, or the expert's world.
 
     Args:
         mdp: The learner's world.
         demonstrations: What the expert did.
         actions: Whether to use the recorded actions; by default if there are any.
         confidence: Of the interval.
-        expert_mdp: The expert's world or an estimate of it, where there is one; then the paper's rule
-            1 - α = d_dyn / 2 is used, and the demonstrations are not needed.
+        expert_mdp: The expert's world or an estimate of it, where there is one; then the paper's rule 1 - α = d_dyn / 2
+            is used over the pairs where the expert's world is the noisier one, and the demonstrations are not needed.
 
     Example:
         >>> import jax
@@ -96,17 +92,14 @@ def estimate_alpha(
         >>> demos = sample_demonstrations(
         ...     world, expert_policy(world, env.reward), episodes=500, horizon=100, key=jax.random.key(0)
         ... )
-        >>> found = estimate_alpha(env.mdp(0.0), demos.without_actions())
-        >>> found.decisive, found.low < 0.91 < found.high
-        (True, True)
+        >>> found = estimate_alpha(env.mdp(0.0), demos)
+        >>> found.decisive, found.low < 0.9 < found.high, round(found.alpha, 1)
+        (True, True, 0.9)
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"the confidence is {confidence}, but a number between 0 and 1 is needed.")
     if expert_mdp is not None:
-        distance = float(dynamics_distance(mdp, expert_mdp))
-        alpha = max(1 - distance / 2, SMALLEST_ALPHA)
-        note = f"the worlds are d_dyn = {distance:.3g} apart, so 1 - α is half of that, the paper's rule."
-        return AlphaEstimate(alpha, alpha, alpha, True, note, "kernel", distance / 2, 0, confidence)
+        return _from_worlds(mdp, expert_mdp, confidence)
     if actions is None:
         actions = demonstrations.has_actions
     demonstrations.check_against(mdp)
@@ -124,69 +117,142 @@ def estimate_alpha(
     if moves < FEWEST_MOVES:
         note = f"{moves} moves are too few to tell anything; at least {FEWEST_MOVES} are needed, so α stays 1."
         return AlphaEstimate(1.0, 0.0, 1.0, False, note, method, 0.0, moves, confidence)
-    astray, expected, clear = _astray(mdp, counts)
-    vague = 1 - float(counts.counts @ clear) / moves
-    return _verdict(astray, expected, counts.counts, vague, method, confidence)
+    if not actions:
+        astray, expected = _astray(mdp, counts)
+        return _from_states(_Pooled.of(astray, expected, counts.counts, confidence))
+    assert counts.actions is not None
+    level = (1 + confidence) / 2  # Two bounds share the error.
+    pairs = bound_pairs(mdp, demonstrations, level)
+    if pairs is not None:
+        counts = dataclasses.replace(counts, actions=pairs.relabel[counts.sources, counts.actions])
+    astray, expected = _astray(mdp, counts)
+    return _from_actions(_Pooled.of(astray, expected, counts.counts, level), pairs, confidence)
 
 
-def _verdict(
-    astray: Bool[np.ndarray, " n"],
-    expected: Float[np.ndarray, " n"],
-    counts: Int[np.ndarray, " n"],
-    vague: float,
-    method: str,
-    confidence: float,
-) -> AlphaEstimate:
-    from scipy import stats  # Here, so that `import robustirl` stays light.
+@dataclasses.dataclass(frozen=True)
+class _Pooled:
+    """δ̂ over all moves, with an interval."""
 
-    moves = int(counts.sum())
-    seen, most = float(counts @ astray) / moves, float(counts @ expected) / moves
-    excess = seen - most
-    # Moves add up like tosses of coins whose chances differ by state; they vary less than tosses of the average coin,
-    # so that the exact binomial interval is wide enough.
-    interval = stats.binomtest(round(seen * moves), moves).proportion_ci(confidence, method="exact")
-    low, high = float(interval.low) - most, float(interval.high) - most
-    share = f"{seen:.2%} of {moves} moves went astray, where the learner's world explains {most:.2%}"
+    excess: float
+    low: float
+    high: float
+    moves: int
+    confidence: float
+    share: str
 
-    def answer(alpha: float, ends: tuple[float, float], decisive: bool, note: str) -> AlphaEstimate:
-        return AlphaEstimate(alpha, *ends, decisive, note, method, excess, moves, confidence)
+    @classmethod
+    def of(
+        cls,
+        astray: Bool[np.ndarray, " n"],
+        expected: Float[np.ndarray, " n"],
+        counts: Int[np.ndarray, " n"],
+        confidence: float,
+    ) -> "_Pooled":
+        from scipy import stats  # Here, so that `import robustirl` stays light.
 
-    def inside(alpha: float) -> float:
-        return float(np.clip(alpha, SMALLEST_ALPHA, 1.0))
+        moves = int(counts.sum())
+        seen, most = float(counts @ astray) / moves, float(counts @ expected) / moves
+        # Moves add up like tosses of coins whose chances differ by state; they vary less than tosses of the average
+        # coin, so that the exact binomial interval is wide enough.
+        interval = stats.binomtest(round(seen * moves), moves).proportion_ci(confidence, method="exact")
+        share = f"{seen:.2%} of {moves} moves went astray, where the learner's world explains {most:.2%}"
+        low, high = float(interval.low) - most, float(interval.high) - most
+        return cls(seen - most, low, high, moves, confidence, share)
 
-    if low > 0:
-        note = f"{share}: the expert's world is the noisier one."
-        return answer(inside(1 - excess), (inside(1 - high), inside(1 - low)), True, note)
-    calmer = " (the expert's world looks calmer)" if high < 0 else ""
-    if method == "states":
+    @property
+    def calmer(self) -> str:
+        return " (the expert's world looks calmer)" if self.high < 0 else ""
+
+
+def _from_states(pooled: _Pooled) -> AlphaEstimate:
+    """Return what states alone tell: an upper bound on α, or nothing."""
+    if pooled.low > 0:
         note = (
-            f"{share}{calmer}: nothing points to a noisier expert, but noise that looks like the learner's own moves"
-            " cannot be told from intent by states alone, so α = 1 is a default and not a finding;"
+            f"{pooled.share}: the expert's world is the noisier one, and α is at most {1 - pooled.low:.3g}; states do"
+            " not tell how much smaller it is, because noise may look like the learner's own moves."
+        )
+        alpha, high = _inside(1 - pooled.excess), _inside(1 - pooled.low)
+    else:
+        note = (
+            f"{pooled.share}{pooled.calmer}: nothing points to a noisier expert, but noise that looks like the"
+            " learner's own moves cannot be told from intent by states alone, so α = 1 is a default and not a finding;"
             " record the expert's actions to know."
         )
-        return answer(1.0, (0.0, 1.0), False, note)
-    if vague > HALF:
-        note = (
-            f"{share}{calmer}: nothing points to a noisier expert, but {vague:.0%} of the moves have no outcome in the"
-            " learner's world that is likelier than not, so little could be seen: α = 1 is a default and not a finding."
+        alpha = high = 1.0
+    low = SMALLEST_ALPHA
+    return AlphaEstimate(alpha, low, high, False, note, "states", pooled.excess, pooled.moves, pooled.confidence)
+
+
+def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) -> AlphaEstimate:
+    """Return what recorded actions tell: the largest mismatch of a pair, bounded from both sides."""
+    low = SMALLEST_ALPHA if pairs is None else _inside(1 - pairs.upper)
+    renamed = ""
+    if pairs is not None and pairs.relabelled > 0:
+        renamed = (
+            f"{pairs.relabelled:.0%} of the moves use an action that has the outcomes of another one in the learner's"
+            " world, which the learner can reproduce, so they are compared with that one; "
         )
-        return answer(1.0, (0.0, 1.0), False, note)
-    if high > COARSE:
-        note = f"{share}: that may be chance, but {moves} moves are too few to rule out more; α = 1 is no finding yet."
-        return answer(1.0, (inside(1 - high), 1.0), False, note)
-    return answer(1.0, (inside(1 - high), 1.0), True, f"{share}{calmer}: no noisier expert, so α is 1.")
+
+    def answer(alpha: float, high: float, decisive: bool, note: str) -> AlphaEstimate:
+        return AlphaEstimate(
+            alpha, min(low, alpha), high, decisive, renamed + note, "actions", pooled.excess, pooled.moves, confidence
+        )
+
+    if pairs is not None and pairs.lower > max(pooled.low, 0.0):
+        state, action = pairs.pair
+        note = (
+            f"state {state}, action {action} has {pairs.estimate:.2g} of its outcomes elsewhere than in the learner's"
+            f" world, {pairs.lower:.2g} beyond doubt: the expert's world is the noisier one there."
+        )
+        return answer(_inside(1 - pairs.estimate), _inside(1 - pairs.lower), True, note)
+    if pooled.low > 0:
+        note = f"{pooled.share}: the expert's world is the noisier one."
+        return answer(_inside(1 - pooled.excess), _inside(1 - pooled.low), True, note)
+    if low >= 1 - COARSE:
+        return answer(1.0, 1.0, True, f"{pooled.share}{pooled.calmer}: no noisier expert, so α is 1.")
+    rare = "" if pairs is None or not pairs.unseen else f", {pairs.unseen} pairs of states and actions were never seen"
+    note = (
+        f"{pooled.share}{pooled.calmer}: nothing points to a noisier expert, but {pooled.moves} moves cannot rule out a"
+        f" mismatch of up to {1 - low:.2g} in a pair{rare}; α = 1 is a default."
+    )
+    return answer(1.0, 1.0, False, note)
 
 
-def _astray(
-    mdp: MDP, counts: TransitionCounts
-) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Of every counted move: whether it went astray, the largest share that the learner's world explains, and whether
-    the move has an outcome there that is likelier than not.
-    """
+def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
+    """Return the paper's rule over the pairs where the likeliest outcomes of the learner lose mass."""
+    distance = float(dynamics_distance(mdp, expert_mdp))
+    if distance >= 2:
+        raise InvalidInputError(
+            "the worlds are at distance 2, where the rule gives alpha = 0: nothing of the expert's dynamics is left"
+            " in the learner's; no alpha can help."
+        )
+    noisier = 0.0
+    size = max(1, CHUNK // (mdp.num_states * mdp.num_actions))
+    own, others = mdp.kernel.row_reader(), expert_mdp.kernel.row_reader()
+    for first in range(0, mdp.num_states, size):
+        last = min(first + size, mdp.num_states)
+        rows, expert = np.asarray(own(first, last)), np.asarray(others(first, last))
+        top = rows >= rows.max(-1, keepdims=True) - SAME
+        lost = ((rows - expert) * top).sum(-1) > SAME
+        apart = np.where(lost & np.asarray(mdp.mask)[first:last], np.abs(rows - expert).sum(-1), 0)
+        noisier = max(noisier, float(apart.max()))
+    if noisier == 0 and distance > SAME:
+        note = f"the worlds are d_dyn = {distance:.3g} apart, but the expert's is nowhere the noisier one, so α is 1."
+    else:
+        note = f"the worlds are {noisier:.3g} apart where the expert's is the noisier one; 1 - α is half of that."
+    alpha = 1 - noisier / 2
+    return AlphaEstimate(alpha, alpha, alpha, True, note, "kernel", noisier / 2, 0, confidence)
+
+
+def _inside(alpha: float) -> float:
+    return float(np.clip(alpha, SMALLEST_ALPHA, 1.0))
+
+
+def _astray(mdp: MDP, counts: TransitionCounts) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Return of every counted move whether it went astray, and the largest share that the learner's world explains."""
     if (lists := as_lists(mdp)) is not None:
-        return astray_from_lists(lists, counts)
+        return astray_from_lists(lists, counts)[:2]
     astray = np.zeros(len(counts.sources), dtype=bool)
-    clear = np.ones(len(counts.sources), dtype=bool)
     expected = np.zeros(len(counts.sources))
     for chosen, rows in _blocks(mdp, counts.sources):
         own = counts.sources[chosen] - rows.first
@@ -205,8 +271,7 @@ def _astray(
             off = (rows.probabilities * unlikely).sum(-1)
             astray[chosen] = unlikely[own, taken, target]
             expected[chosen] = off[own, taken]
-            clear[chosen] = best[own, taken] >= HALF
-    return astray, expected, clear
+    return astray, expected
 
 
 @dataclasses.dataclass(frozen=True)
