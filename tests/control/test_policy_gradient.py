@@ -165,6 +165,20 @@ def test_gae_at_decay_one_is_the_return_less_the_value():
 
 
 @pytest.mark.slow
+def test_gae_of_an_episode_that_is_cut_off_adds_the_value_of_its_last_state():
+    sides = players()
+    batch = collect(WORLD, sides.player, sides.opponent, episodes=50, horizon=4, key=fast_key(0))
+    rewards = batch.rewards(WORLD.reward)
+    returns = returns_to_go(rewards, WORLD.discount)
+    values = eqx.filter_jit(critic_values)(batch, returns)
+    found = eqx.filter_jit(generalised_advantages)(batch, rewards, values, WORLD.discount, 1.0)
+    cut = ~np.asarray(batch.terminated)
+    assert cut.sum() > 5
+    beyond = float(WORLD.discount) ** np.array([[4], [3], [2], [1]]) * np.asarray(values)[-1:]
+    np.testing.assert_allclose(np.asarray(found)[:, cut], (returns - values[:-1] + beyond)[:, cut], atol=1e-10)
+
+
+@pytest.mark.slow
 def test_the_critic_is_the_value_function_where_features_tell_states_apart():
     sides = players()
     batch = collect(WORLD, sides.player, sides.opponent, episodes=4000, horizon=60, key=fast_key(0))

@@ -148,7 +148,28 @@ def test_an_estimated_alpha_is_the_one_that_was_used(tmp_path):
     store.append([dataclasses.replace(found, record=dataclasses.replace(found.record, alpha_used=0.87))])
     data, _ = payload(Store.read(store.folder), certificates=False)
     (row,) = data["rows"]
-    assert (row["alpha"], row["estimated"], row["seed"], row["bound_of"]) == (0.87, True, "0, draw 2", "Theorem 3")
+    assert (row["alpha"], row["estimated"], row["seed"]) == (0.87, True, "0, draw 2")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"expert": "optimal", "alpha": 1.0}, "Theorem 1"),
+        ({"expert": "optimal"}, "Theorem 3"),
+        ({"expert": "optimal", "train_noise": 0.2}, "reward transfer"),
+        ({"expert": "soft"}, "none: the theorems are about optimal experts"),
+        ({"expert": "optimal", "expert_alpha": 0.9}, "none: the theorems are about optimal experts"),
+    ],
+)
+def test_a_bound_is_shown_only_where_a_theorem_gives_one(tmp_path, changes, name):
+    # A store of 0.1 has a number for every expert, as the made-up ones have.
+    spec = RunSpec("three-state", "slip", 0.0, 0.1, **{"alpha": 0.9, **changes})
+    store = finite_store(tmp_path / "store", (spec,))
+    data, _ = payload(store, certificates=False)
+    (row,) = data["rows"]
+    assert row["bound_of"] == name
+    assert row["bound"] == (None if name.startswith("none") else store.result(spec).record.bound)
+    assert store.result(spec).record.bound is not None
 
 
 def test_settings_tell_all_runs_of_a_place_apart():

@@ -181,21 +181,24 @@ def _print_report(name: str, report: PairReport) -> None:
     table.add_column("")
     table.add_column(f"standard, α = {report.standard.alpha:g}", justify="right")
     table.add_column(f"robust, α = {report.robust.alpha:.4g}", justify="right")
-    for row in zip(_LABELS, *(_column(learnt, report) for learnt in (report.standard, report.robust)), strict=True):
+    labels = _labels(report)
+    for row in zip(labels, *(_column(learnt, report) for learnt in (report.standard, report.robust)), strict=True):
         table.add_row(*row)
     console.print(table)
 
 
-_LABELS = (
-    "return in the learner's world",
-    "best return there",
-    "gap",
-    "bound: Theorem 1 / Theorem 3, if matched",
-    "bound: infeasible case, corrected",
-    "occupancy gap reached",
-    "certificate: worst return within d_dyn",
-    "certificate: best return within d_dyn",
-)
+def _labels(report: PairReport) -> tuple[str, ...]:
+    names = dict.fromkeys((report.standard.bound.name, report.robust.bound.name))
+    return (
+        "return in the learner's world",
+        "best return there",
+        "gap to learning without mismatch",
+        f"bound: {' / '.join(names)}, if matched",
+        f"bound: {report.robust.infeasible.name}",
+        "occupancy gap reached",
+        "certificate: worst return within d_dyn",
+        "certificate: best return within d_dyn",
+    )
 
 
 def _column(learnt: Learnt, report: PairReport) -> tuple[str, ...]:

@@ -64,7 +64,11 @@ def generalised_advantages(
     discount: Float[Array, ""] | float,
     decay: float,
 ) -> Float[Array, "T N"]:
-    """GAE: Σ_l (γλ)^l δ_{t+l} with δ_t = R(s_{t+1}) + γ V(s_{t+1}) - V(s_t). At λ = 1 it is G_t - V(s_t)."""
+    """Return GAE, Σ_l (γλ)^l δ_{t+l} with δ_t = R(s_{t+1}) + γ V(s_{t+1}) - V(s_t).
+
+    At λ = 1 it is G_t - V(s_t) for an episode that ended by itself, where V is zero at the end. For an episode cut off
+    at the horizon T it is G_t + γ^{T-t} V(s_T) - V(s_t): the value of the last state stands for what would follow.
+    """
     errors = episodes.masked(rewards + discount * values[1:] - values[:-1])
     return returns_to_go(errors, discount * decay)
 

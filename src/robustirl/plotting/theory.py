@@ -48,14 +48,14 @@ def figure_theory(environment: Environment, reports: Sequence[MismatchReport], n
             label = f"measured gap, {name}" + (" (zero throughout)" if np.isnan(gaps).all() else "")
             left.plot(distances, gaps, color=colour, marker=marker, markersize=4.5, label=label)
             limits = [entry.bound.value or np.nan for entry in learnt]
-            theorem = "Theorem 1" if name == "standard" else "Theorem 3"
+            theorem = learnt[-1].bound.name  # At the largest mismatch; without any, α is 1 for both.
             left.plot(distances, limits, color=colour, linestyle="--", linewidth=1.1, label=f"{theorem}, {name}")
         left.axhline(reports[0].trivial, color=OPTIMAL, linestyle=":", linewidth=1.4, label="largest gap there can be")
         positive = [max(e.gap, e.bound.value) for e in standard + robust if e.bound.value > 0]
         smallest = min([e.gap for e in standard + robust if e.gap > ZERO_GAP], default=1e-3)
         left.set_yscale("log")
         left.set_ylim(smallest / 3, max([reports[0].trivial, *positive]) * 3)
-        left.set_title("gap to the best return in the learner's world")
+        left.set_title("gap to the policy learned without mismatch")
         left.set_ylabel("discounted return, log scale")
         for learnt, colour, name in ((standard, STANDARD, "standard"), (robust, ROBUST[3], "robust")):
             worst = [float(entry.certificate.worst_return) for entry in learnt]

@@ -41,8 +41,8 @@ class Learnt:
     Attributes:
         alpha: α it was learnt with.
         fit: The fit.
-        gap: |V^{π_1} - V^π|, π_1 taken to be optimal (the policy learnt without mismatch matches it).
-        bound: The theorem's bound on the gap: Theorem 1 for α = 1, Theorem 3 below.
+        gap: |V^{π_1} - V^π|, π_1 the expert's policy in the learner's world, matched by learning without mismatch.
+        bound: The theorem's bound on the gap: Theorem 1 for α = 1, Theorem 3 below, with the term for soft experts.
         infeasible: The appendix's bound for when no policy matches, corrected.
         certificate: Its return over all kernels within d_dyn(T^L, T^E) of the learner's.
     """
@@ -119,8 +119,10 @@ def report_pairs(
         steps=steps,
     )
     best = discounted_return(learner, expert_policy(learner, reward, kind="optimal"), reward)
+    unmatched = discounted_return(learner, expert_policy(learner, reward, kind=expert), reward)
+    returns = float(best), float(unmatched)
     return [
-        _report(learner, world, policy, occupancy, choice, reward, float(best), standard, robust)
+        _report(learner, world, policy, occupancy, choice, reward, returns, expert == "soft", standard, robust)
         for world, policy, occupancy, choice, standard, robust in zip(
             experts, policies, occupancies, choices, fits[:count], fits[count:], strict=True
         )
@@ -134,11 +136,13 @@ def _report(
     occupancy: Float[Array, " S"],
     choice: AlphaChoice,
     reward: Float[Array, " S"],
-    best: float,
+    returns: tuple[float, float],
+    soft: bool,
     standard: Fit,
     robust: Fit,
 ) -> PairReport:
     star = worst_opponent_world(learner, robust.reward, float(robust.alpha))
+    best, without_mismatch = returns
 
     def learnt(fit: Fit) -> Learnt:
         alpha = float(fit.alpha)
@@ -155,8 +159,10 @@ def _report(
             player=fit.player,
             alpha=alpha,
         )
+        if soft:
+            bound, infeasible = (bounds.for_soft_expert(b, learner, expert, reward) for b in (bound, infeasible))
         certificate = certify(learner, fit.player, reward, radius=choice.distance)
-        gap = abs(best - float(certificate.nominal_return))
+        gap = abs(without_mismatch - float(certificate.nominal_return))
         return Learnt(alpha, fit, gap, bound, infeasible, certificate)
 
     magnitude = reward_magnitude(learner, reward)

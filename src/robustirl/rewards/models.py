@@ -77,7 +77,10 @@ class LinearReward(AbstractReward):
 class NetworkReward(AbstractReward):
     """R_θ(s) = f_θ(φ(s)) with a small network f_θ, the same for every state: deep MCE IRL (Wulfmeier et al., 2015).
 
-    Two hidden layers as wide as the features, with rectifiers, as in the paper's ObjectWorld experiments (Table 2).
+    Two hidden layers as wide as the features, with rectifiers. The paper's Table 2 says "two 2D-CNN layers" for
+    ObjectWorld, without a kernel size; this is them with kernels of 1 × 1, a perceptron per state.
+    `ConvolutionalReward` has larger kernels.
+
     Learning starts from random weights, which the key decides.
 
     Example:

@@ -8,6 +8,7 @@ from robustirl.theory.alpha import choose_alpha as choose_alpha
 from robustirl.theory.alpha import opponent_world as opponent_world
 from robustirl.theory.alpha import worst_opponent_world as worst_opponent_world
 from robustirl.theory.bounds import Bound as Bound
+from robustirl.theory.bounds import for_soft_expert as for_soft_expert
 from robustirl.theory.bounds import infeasible_bound as infeasible_bound
 from robustirl.theory.bounds import robust_bound as robust_bound
 from robustirl.theory.bounds import saddle_bound as saddle_bound

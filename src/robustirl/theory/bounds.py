@@ -80,9 +80,27 @@ def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
 
 def standard_bound_soft_expert(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
     """Theorem 1 in its form for a soft-optimal expert (appendix), which adds the distance of the experts' policies."""
+    return for_soft_expert(standard_bound(learner, expert, reward), learner, expert, reward)
+
+
+def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
+    """Return a bound that assumes optimal experts as it reads for soft-optimal ones.
+
+    Only one step of the proofs uses that the experts are optimal: that their returns in the two worlds differ by no
+    more than the term `mismatch`. For soft-optimal experts the appendix adds 2 κ |R| √d / (1-γ)³. The gap is then that
+    to the policy learned from the soft-optimal expert of the learner's own world.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> env = ThreeState(discount=0.5)
+        >>> worlds = env.mdp(0.0), env.mdp(0.1)
+        >>> bound = for_soft_expert(robust_bound(*worlds, env.reward, 0.9), *worlds, env.reward)
+        >>> bound.name, sorted(bound.terms)
+        ('Theorem 3, soft expert', ['mismatch', 'opponent', 'policies'])
+    """
     distance, horizon = _distance(learner, expert), _horizon(learner)
     policies = 2 * kappa(learner, reward) * reward_magnitude(learner, reward) * math.sqrt(distance) * horizon**3
-    return _total("Theorem 1, soft expert", mismatch=_mismatch(learner, expert, reward), policies=policies)
+    return _total(f"{bound.name}, soft expert", **bound.terms, policies=policies)
 
 
 def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> Bound:

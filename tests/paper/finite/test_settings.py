@@ -15,8 +15,9 @@ from robustirl.paper.continuous import statistics
 from robustirl.paper.finite import layouts
 from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid
 from robustirl.paper.finite.context import ExperimentContext
-from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS
+from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, RunSpec
 from robustirl.rewards import LinearReward, NetworkReward, TabularReward
+from robustirl.sweeps import flat, run
 
 MODELS = {"gridworld-l": LinearReward, "objectworld": NetworkReward}
 
@@ -54,3 +55,10 @@ def test_what_nobody_chose_is_at_95_percent():
     assert l1_radius(400, 5) == pytest.approx(0.1 + math.sqrt(2 * math.log(20) / 400))
     assert episodes_needed(l1_radius(400, 5), 5) == 400
     assert l1_radius_from_data(400, 5, 10.0) == l1_radius(400, 5, confidence=0.975)  # Half of the risk is left.
+
+
+@pytest.mark.parametrize(("expert", "alpha", "known"), [("optimal", 1.0, True), ("soft", 1.0, False)])
+def test_a_record_has_a_bound_only_if_its_expert_is_optimal(expert, alpha, known):
+    spec = RunSpec("three-state", "slip", 0.0, 0.1, alpha, expert=expert, steps=2)
+    (found,) = flat(run([spec]))
+    assert found.record.bound == (pytest.approx(0.9 * 0.2 / 0.1**2) if known else None)

@@ -226,9 +226,12 @@ class ExperimentContext:
         return expert_policy(self.world(noise), reward, kind="soft")
 
     def _bound(self, spec: RunSpec, result: Fit) -> float | None:
-        """The paper's bound for this way of learning; none where probability leaks or actions are paid for."""
+        """Return the paper's bound on the gap to the optimal return; None if no theorem covers the run.
+
+        None does if probability leaks, actions are paid for, or the expert is not optimal in its world.
+        """
         learner, expert = self.world(spec.learner_noise), self.world(spec.expert_noise)
-        if learner.kernel.leaky or self.reward.ndim > 1:
+        if learner.kernel.leaky or self.reward.ndim > 1 or not spec.optimal_expert:
             return None
         if spec.train_noise is not None:
             return transfer_bound(learner, expert, self.world(spec.train_noise), self.reward, result.reward).value

@@ -66,6 +66,11 @@ class RunSpec(Spec):
             if isinstance(value := getattr(self, name), int):
                 object.__setattr__(self, name, float(value))
 
+    @property
+    def optimal_expert(self) -> bool:
+        """Tell whether the expert is optimal in its world, as Theorems 1 and 3 assume."""
+        return self.expert == "optimal" and self.expert_alpha == 1
+
     def make_environment(self) -> envs.Environment:
         """The environment, in the layout and with the start distribution of this run."""
         environment = envs.make(self.environment)
@@ -117,8 +122,7 @@ class Record:
         halfway_gap: The same after half of the steps.
         largest_reward: max |R_θ| at the end.
         bound: The paper's bound on the gap |V^{π_1} - V| for this way of learning (Theorem 1, Theorem 3, or that of
-            reward
-            transfer), where its kernel is sound.
+            reward transfer), for optimal experts and kernels that do not leak.
         sampled_mean: The sampled return, where asked for.
         sampled_deviation: Its standard deviation over repetitions.
         steps: Parameter updates taken.
