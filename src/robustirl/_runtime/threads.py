@@ -52,6 +52,9 @@ class _SharedLimit:
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                # threadpoolctl lets only the thread that set a limit change it, and that one may still be alive.
+                for library in _controller().lib_controllers:
+                    getattr(library, "clear_controlling_thread", lambda **_: None)(force=True)
                 self._limiter.restore_original_limits()
 
 
