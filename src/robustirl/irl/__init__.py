@@ -23,6 +23,7 @@ from robustirl.irl.mce.result import History as History
 from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS
+from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
 from robustirl.irl.relative_entropy.config import PAPER as PAPER
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig as RelativeEntropyConfig

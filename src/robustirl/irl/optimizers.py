@@ -5,6 +5,8 @@ They are constants because a compiled fit is reused only for the very same optim
 
 import optax
 
+from robustirl.rewards import AbstractReward, NetworkReward
+
 ADAM = optax.adam(0.5, b1=0.9, b2=0.99, eps=1e-7)
 """The paper's Adam (appendix, hyperparameters for the GridWorld experiments)."""
 
@@ -18,3 +20,14 @@ Where no policy matches the expert (`robustirl.theory.existence` tells), the dua
 it towards infinite rewards until planning fails; below α = 1 the dual is neither convex nor smooth, and its line
 search may stall. The verdict says so in both cases; Adam with a limited number of steps is the remedy.
 """
+
+
+def paper_optimizer(reward: AbstractReward) -> optax.GradientTransformation:
+    """Return the paper's optimizer for a reward model: `DEEP_ADAM` for networks, `ADAM` for the others.
+
+    Example:
+        >>> from robustirl.rewards import TabularReward
+        >>> paper_optimizer(TabularReward(3)) is ADAM
+        True
+    """
+    return DEEP_ADAM if isinstance(reward, NetworkReward) else ADAM

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from robustirl import demonstrations, envs
@@ -15,10 +14,10 @@ from robustirl._runtime import filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations
 from robustirl.envs import SUFFIX
 from robustirl.errors import InvalidInputError
-from robustirl.irl import ADAM, DEEP_ADAM, PAPER_STEPS, Callback, RobustIRL
+from robustirl.irl import PAPER_STEPS, Callback, RobustIRL, paper_optimizer
 from robustirl.mdp import MDP, as_alpha, as_positive
 from robustirl.planning import state_occupancy
-from robustirl.rewards import AbstractReward, LinearReward, NetworkReward
+from robustirl.rewards import make_reward_model
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,28 +100,17 @@ def prepare_fit(request: FitRequest) -> FitJob:
     given = demonstrations.load(request.demonstrations)
     given.check_against(world)
     kind = request.reward or environment.reward_model
+    reward = make_reward_model(kind, world.num_states, environment.features, seed=request.seed, world=environment.name)
     model = RobustIRL(
         request.alpha,  # pyright: ignore[reportArgumentType]
-        reward=_reward_model(environment, kind, request.seed),
-        optimizer=DEEP_ADAM if kind == "network" else ADAM,
+        reward=reward,
+        optimizer=paper_optimizer(reward),
         steps=request.steps,
         tolerance=request.tolerance,
         tail=request.tail,
         throw=False,
     )
     return FitJob(environment, world, given, model)
-
-
-def _reward_model(environment: envs.Environment, kind: str, seed: int) -> AbstractReward | None:
-    if kind not in ("tabular", "linear", "network"):
-        raise InvalidInputError(f"the reward is {kind!r}, but one of tabular, linear, network is needed.")
-    if kind == "tabular":
-        return None
-    if environment.features is None:
-        raise InvalidInputError(f"{environment.name} has no features for a {kind} reward; choose a tabular one.")
-    if kind == "linear":
-        return LinearReward(environment.features)
-    return NetworkReward(environment.features, key=jax.random.key(seed))
 
 
 def write_fit(job: FitJob, out: Path) -> list[Path]:

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl.envs import Environment
-from robustirl.irl import PAPER_STEPS, Fit, fit_many
+from robustirl.irl import PAPER_STEPS, Fit, fit_many, paper_optimizer
 from robustirl.mdp import MDP
 from robustirl.planning import discounted_return, expert_policy, state_occupancy
-from robustirl.rewards import LinearReward, TabularReward
+from robustirl.rewards import make_reward_model
 from robustirl.theory import (
     AlphaChoice,
     Bound,
@@ -109,13 +109,14 @@ def report_pairs(
     occupancies = [state_occupancy(world, policy) for world, policy in zip(experts, policies, strict=True)]
     choices = [choose_alpha(learner, world) for world in experts]
     alphas = [choice.half_distance if alpha is None else alpha for choice in choices]
-    features = environment.features
+    model = make_reward_model(environment.reward_model, len(reward), environment.features)
     count = len(experts)
     fits = fit_many(
         [learner] * 2 * count,
         occupancies * 2,
         [1.0] * count + alphas,
-        rewards=TabularReward(len(reward)) if features is None else LinearReward(features),
+        rewards=model,
+        optimizer=paper_optimizer(model),
         steps=steps,
     )
     best = discounted_return(learner, expert_policy(learner, reward, kind="optimal"), reward)

@@ -8,6 +8,7 @@ from robustirl.rewards.models import AbstractReward as AbstractReward
 from robustirl.rewards.models import LinearReward as LinearReward
 from robustirl.rewards.models import NetworkReward as NetworkReward
 from robustirl.rewards.models import TabularReward as TabularReward
+from robustirl.rewards.select import make_reward_model as make_reward_model
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
@@ -17,4 +18,5 @@ __all__ = [
     "LinearReward",
     "NetworkReward",
     "TabularReward",
+    "make_reward_model",
 ]

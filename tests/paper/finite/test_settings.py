@@ -9,7 +9,7 @@ import pytest
 from robustirl import envs
 from robustirl.demonstrations import estimate_alpha, estimate_occupancy, l1_radius, sample_demonstrations
 from robustirl.demonstrations.estimation.concentration import episodes_needed, l1_radius_from_data
-from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL
+from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL, paper_optimizer
 from robustirl.mdp import uniform_policy
 from robustirl.paper.continuous import statistics
 from robustirl.paper.finite import layouts
@@ -27,7 +27,7 @@ def test_networks_are_trained_with_the_papers_adam_for_networks_and_only_they(na
     environment = envs.make(name)
     context = ExperimentContext(environment, environment.noise_models[0])
     assert type(context.reward_model()) is MODELS.get(name, TabularReward)
-    assert context.optimizer is (DEEP_ADAM if name == "objectworld" else ADAM)
+    assert paper_optimizer(context.reward_model()) is (DEEP_ADAM if name == "objectworld" else ADAM)
 
 
 def test_the_first_step_of_either_adam_is_its_learning_rate():

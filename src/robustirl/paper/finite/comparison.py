@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
-from robustirl.irl import fit_many
+from robustirl.irl import fit_many, paper_optimizer
 from robustirl.mdp import MDP
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import Record
@@ -85,7 +85,16 @@ def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
         MDP(world.kernel, discount=world.discount, initial=count / count.sum(), mask=world.mask) for count in counts
     ]
     alphas = [spec.alpha] * draws
-    fits = fit_many(worlds, [rho] * draws, alphas, rewards=lab.reward_model(), steps=spec.steps, throw=False)
+    model = lab.reward_model()
+    fits = fit_many(
+        worlds,
+        [rho] * draws,
+        alphas,
+        rewards=model,
+        optimizer=paper_optimizer(model),
+        steps=spec.steps,
+        throw=False,
+    )
     returns = [lab.measure(spec.learner_noise, result.player) for result in fits]
     (half,) = lab.fit([spec], steps=spec.steps // 2, throw=False)
     return Explanation(cell, min(returns), max(returns), lab.measure(spec.learner_noise, half.player))

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_alpha, estimate_occupancy, sample_demonstrations
-from robustirl.irl import ADAM, DEEP_ADAM, Fit, fit_many
+from robustirl.irl import Fit, fit_many, paper_optimizer
 from robustirl.mdp import MDP
 from robustirl.paper.finite.specs import Record, RunSpec
 from robustirl.planning import discounted_return, expert_policy, sampled_total_return, state_occupancy, total_return
-from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
+from robustirl.rewards import AbstractReward, make_reward_model
 from robustirl.sweeps import RunResult
 from robustirl.theory import robust_bound, standard_bound, transfer_bound
 
@@ -108,18 +107,9 @@ class ExperimentContext:
         return float(discounted_return(self.evaluation_world(noise), policy, self.reward))
 
     def reward_model(self, seed: int = 0) -> AbstractReward:
-        """The reward model the environment calls for; the seed draws a network's first weights."""
-        features = self.environment.features
-        if features is None:
-            return TabularReward(len(self.reward))
-        if self.environment.reward_model == "network":
-            return NetworkReward(features, key=jax.random.key(seed))
-        return LinearReward(features)
-
-    @property
-    def optimizer(self) -> optax.GradientTransformation:
-        """The paper's optimiser for such a reward model."""
-        return DEEP_ADAM if self.environment.reward_model == "network" else ADAM
+        """Return the reward model that the environment calls for; the seed draws a network's first weights."""
+        environment = self.environment
+        return make_reward_model(environment.reward_model, len(self.reward), environment.features, seed=seed)
 
     def demonstrations(self, noise: float, episodes: int, draw: int) -> Demonstrations:
         """Trajectories of the expert in its own world; the last few are kept, since runs that share them are
@@ -161,12 +151,13 @@ class ExperimentContext:
     def fit(self, specs: Sequence[RunSpec], *, steps: int, throw: bool = True) -> list[Fit]:
         """The fits of some runs of this environment, in one compiled call."""
         worlds = [self.world(spec.learner_noise if spec.train_noise is None else spec.train_noise) for spec in specs]
+        model = self.reward_model(specs[0].seed)
         return fit_many(
             worlds,
             [self.target(spec) for spec in specs],
             [self.alpha(spec) for spec in specs],
-            rewards=self.reward_model(specs[0].seed),
-            optimizer=self.optimizer,
+            rewards=model,
+            optimizer=paper_optimizer(model),
             steps=steps,
             throw=throw,
         )
