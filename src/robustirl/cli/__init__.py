@@ -3,14 +3,22 @@
 Documented dataclasses are the commands, and their fields the options.
 """
 
+import contextlib
 import dataclasses
+import os
 import sys
 from typing import Annotated, Any
 
 import tyro
 
 from robustirl import __version__
-from robustirl._runtime import disable_compilation_cache, enable_x64, single_threaded_xla, use_compilation_cache
+from robustirl._runtime import (
+    disable_compilation_cache,
+    enable_x64,
+    in_brief,
+    single_threaded_xla,
+    use_compilation_cache,
+)
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
@@ -23,6 +31,9 @@ from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.study import Study, StudyRequest, parse_study, run_study
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
+
+TRACEBACK = "ROBUSTIRL_TRACEBACK"
+"""Set in the environment, it has a failure that no check has foreseen show its traceback."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +101,32 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         errors.print("robustirl: interrupted.", highlight=False)
         return 130
+    except BrokenPipeError:  # Whoever read the output has left, as `head` does.
+        _forget_stdout()
+        return 141
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _report_defect(error)
+        return 3
+
+
+def _report_defect(error: Exception) -> None:
+    """Say in one line that something went wrong which no check has foreseen, and how to see where."""
+    reason = "memory ran out" if isinstance(error, MemoryError) else f"{type(error).__name__}: {in_brief(error)}"
+    with contextlib.suppress(OSError):  # There may be nowhere left to print to.
+        errors.print(
+            f"robustirl: {reason}. No check has foreseen this; {TRACEBACK}=1 in the environment shows where it"
+            " happened, and `robustirl doctor` says what a report needs.",
+            style="red",
+            soft_wrap=True,
+        )
+
+
+def _forget_stdout() -> None:
+    """Lead what Python still wants to write at its end to nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parse(arguments: list[str]) -> Any:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -14,11 +15,34 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from robustirl.sweeps import Outcome
 
-console: Console = Console(width=None if sys.stdout.isatty() else 120)
-errors: Console = Console(stderr=True)
+
+class PlainConsole(Console):
+    """A console on which text is data: no markup in names, and no control character of a file reaches the terminal."""
+
+    def __init__(self, **options: Any):
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+def printable(text: str, most: int = 20_000) -> str:
+    r"""Return a text with its control characters written out, cut where no terminal could show it.
+
+    Example:
+        >>> print(printable("state\x1b[31m"))
+        state\x1b[31m
+    """
+    shown = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text[: most + 1])
+    return shown if len(text) <= most else f"{shown[:most]}..."
+
+
+console: Console = PlainConsole(width=None if sys.stdout.isatty() else 120)
+errors: Console = PlainConsole(stderr=True)
 
 MOST_NAMED = 8  # More files than this are counted, not listed.
 STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.

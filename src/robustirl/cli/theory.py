@@ -9,6 +9,7 @@ import tyro
 from rich.table import Table
 
 from robustirl import demonstrations, envs
+from robustirl._runtime import require_output_folder
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
@@ -70,8 +71,8 @@ def run_theory(command: Theory) -> int:
     if command.occupancy is not None or command.demos is not None:
         _require_no_expert(command)
         return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
-    if command.out is not None and command.out.exists() and not command.out.is_dir():
-        raise InvalidInputError(f"{command.out} is a file, but --out must name a folder; choose another name.")
+    if command.out is not None:
+        require_output_folder(command.out, empty=False)
     if command.sweep is not None and command.out is None:
         raise InvalidInputError("--sweep is for the figure; name a folder for it with --out.")
     noise = EXPERT_NOISE if command.expert_noise is None else command.expert_noise
