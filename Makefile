@@ -105,7 +105,7 @@ clean:
 	@touch $@
 
 .venv/dev: .venv/run requirements-dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,docs]' -r requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,docs,wandb]' -r requirements-dev.txt
 	@touch $@
 
 .venv/docs: .venv/run

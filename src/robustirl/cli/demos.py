@@ -44,6 +44,8 @@ class Make:
     """Record no actions."""
     seed: int = 0
     """Decides what is drawn."""
+    allow_import: bool = False
+    """Let `--env module:Id` import that module, which runs its code."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Inspect:
     """The file."""
     env: str | None = None
     """A world to check it against, and to estimate the error of its occupancy for."""
+    allow_import: bool = False
+    """Let `--env module:Id` import that module, which runs its code."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +99,7 @@ def _make(command: Make) -> None:
     _require_new(command.out)
     as_count("the number of episodes", command.episodes, 1)
     as_count("the horizon", command.horizon)
-    environment = find_environment(command.env, command.discount)
+    environment = find_environment(command.env, command.discount, allow_import=command.allow_import)
     policy = expert_policy(
         environment.mdp(command.noise, command.noise_model),
         environment.reward,
@@ -114,7 +118,7 @@ def _make(command: Make) -> None:
 
 def _inspect(command: Inspect) -> None:
     found = demonstrations.load(command.file)
-    world = None if command.env is None else find_environment(command.env).mdp()
+    world = None if command.env is None else find_environment(command.env, allow_import=command.allow_import).mdp()
     if world is not None:
         found.check_against(world)
     console.print(found.describe(), highlight=False, soft_wrap=True)

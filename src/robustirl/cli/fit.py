@@ -45,6 +45,8 @@ class Fit:
     repeats the last state, renormalize drops what is unseen."""
     seed: int = 0
     """For the first weights of a reward network."""
+    allow_import: bool = False
+    """Let `--env module:Id` import that module, which runs its code."""
 
 
 def run_fit(command: Fit) -> int:

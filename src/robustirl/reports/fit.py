@@ -37,6 +37,7 @@ class FitRequest:
         tolerance: Stop once the occupancy gap is this small.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         seed: For the first weights of a network.
+        allow_import: Whether `module:Id` as the environment may import that module.
     """
 
     environment: str
@@ -50,6 +51,7 @@ class FitRequest:
     tolerance: float | None = None
     tail: str = "chain"
     seed: int = 0
+    allow_import: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,8 +68,11 @@ class FitJob:
         self.model.fit(self.world, self.demonstrations, callbacks=callbacks)
 
 
-def find_environment(name: str, discount: float | None = None) -> envs.Environment:
-    """The environment of that name, the world in that file, or the one that Gymnasium has under that id.
+def find_environment(name: str, discount: float | None = None, *, allow_import: bool = False) -> envs.Environment:
+    """Return the environment of that name, the world in that file, or the one that Gymnasium has under that id.
+
+    An id of the form `module:Id` has Gymnasium import that module, which runs it, so that it is refused unless
+    `allow_import` says that the module can be trusted.
 
     Example:
         >>> find_environment("gridworld-4").name
@@ -78,6 +83,11 @@ def find_environment(name: str, discount: float | None = None) -> envs.Environme
         return envs.make(name, **options)
     if name.endswith(SUFFIX):
         return envs.from_file(name, **options)
+    if ":" in name and not allow_import:
+        module = name.partition(":")[0]
+        raise InvalidInputError(
+            f"the environment {name!r} would import and run the module {module!r}; pass --allow-import if you trust it."
+        )
     from robustirl.envs import from_gymnasium
 
     try:
@@ -95,7 +105,7 @@ def prepare_fit(request: FitRequest) -> FitJob:
         as_alpha(request.alpha)
     if request.tolerance is not None:
         as_positive("the tolerance", request.tolerance)
-    environment = find_environment(request.environment, request.discount)
+    environment = find_environment(request.environment, request.discount, allow_import=request.allow_import)
     world = environment.mdp(request.noise, request.noise_model)
     given = demonstrations.load(request.demonstrations)
     given.check_against(world)
