@@ -1,7 +1,13 @@
-"""What all tests share: double precision, Hypothesis profiles, and the manners of an error message."""
+"""What all tests share: precision, Hypothesis profiles, and the form of an error message.
+
+Tests run with the defaults of JAX, as a user does. Files that import jax.numpy compute expected values with it, and
+they do so in double precision.
+"""
 
 import contextlib
+import functools
 import os
+import pathlib
 import signal
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
@@ -9,13 +15,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; se
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import hypothesis
+import jax
 import pytest
 
-import robustirl
 from robustirl._runtime import use_compilation_cache
 from robustirl.errors import InvalidInputError
 
-robustirl.enable_x64()
 # Workers and the commands that tests start share what one of them has compiled, and the next session finds it.
 use_compilation_cache()
 
@@ -29,6 +34,28 @@ hypothesis.settings.register_profile(
     phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
 )
 hypothesis.settings.load_profile("default")
+
+
+@functools.cache
+def computes_with_jax(path: pathlib.Path) -> bool:
+    """Return whether a test file computes with jax.numpy itself."""
+    return "jax.numpy" in path.read_text()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Import such files in double precision, for the arrays that they make at their top."""
+    if isinstance(collector, pytest.Module) and computes_with_jax(collector.path):
+        with jax.enable_x64(True):
+            return (yield)
+    return (yield)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def precision(request):
+    """Run the tests of such files in double precision."""
+    with jax.enable_x64(True) if computes_with_jax(request.path) else contextlib.nullcontext():
+        yield
 
 
 @pytest.fixture

@@ -6,6 +6,12 @@ The axes of arrays are named once for the whole library: `S` states, `A` actions
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from jaxtyping import Array
+
+AnyArray: TypeAlias = Array | np.ndarray
+"""An array of a result: NumPy's, or JAX's where double precision is JAX's default."""
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
 
@@ -13,10 +19,10 @@ if TYPE_CHECKING:
     Tree: TypeAlias = Any
     FloatTree: TypeAlias = Any
 else:
-    from jaxtyping import Array, Float, PyTree
+    from jaxtyping import Float, PyTree
 
     # Nested sequences of numbers, or arrays of NumPy or JAX. What is in them is checked where they enter,
     # with a sentence; a run-time type checker has nothing to add, and NumPy's own alias defeats it.
     ArrayLike = object
     Tree = PyTree
-    FloatTree = PyTree[Float[Array, "..."]]
+    FloatTree = PyTree[Float[AnyArray, "..."]]

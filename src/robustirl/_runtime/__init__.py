@@ -15,10 +15,13 @@ from robustirl._runtime.interrupts import start_children_without_interrupts as s
 from robustirl._runtime.memory import WORKING_BYTES as WORKING_BYTES
 from robustirl._runtime.memory import require_memory as require_memory
 from robustirl._runtime.precision import DeviceModule as DeviceModule
+from robustirl._runtime.precision import ScopedModule as ScopedModule
 from robustirl._runtime.precision import as_float as as_float
+from robustirl._runtime.precision import double_precision as double_precision
 from robustirl._runtime.precision import enable_x64 as enable_x64
 from robustirl._runtime.precision import epsilon as epsilon
 from robustirl._runtime.precision import in_working_precision as in_working_precision
+from robustirl._runtime.precision import released as released
 from robustirl._runtime.precision import single_precision as single_precision
 from robustirl._runtime.precision import smallest_tolerance as smallest_tolerance
 from robustirl._runtime.precision import solver_tolerance as solver_tolerance
@@ -26,7 +29,6 @@ from robustirl._runtime.precision import sum_tolerance as sum_tolerance
 from robustirl._runtime.precision import tie_tolerance as tie_tolerance
 from robustirl._runtime.precision import working_dtype as working_dtype
 from robustirl._runtime.precision import working_precision as working_precision
-from robustirl._runtime.precision import working_scope as working_scope
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla

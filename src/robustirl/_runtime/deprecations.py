@@ -14,7 +14,7 @@ import importlib.machinery
 import sys
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 NAMES: dict[str, str] = {
@@ -138,7 +138,7 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Import the modules of `MODULES` as empty ones that forward to their successors."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+        self, fullname: str, path: object, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         del path, target
         if fullname not in MODULES:

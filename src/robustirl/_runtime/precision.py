@@ -25,6 +25,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _M = TypeVar("_M", bound=eqx.Module)
 _single: contextvars.ContextVar[bool] = contextvars.ContextVar("robustirl_single_precision", default=False)
+_opened: contextvars.ContextVar[bool] = contextvars.ContextVar("robustirl_opened_x64_scope", default=False)
 
 
 def _x64_scope(on: bool) -> contextlib.AbstractContextManager:
@@ -72,10 +73,14 @@ def single_precision() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def working_scope() -> Iterator[None]:
-    """Open the scope of `working_precision` around a block; what it computes stays a JAX array."""
-    with _x64_scope(not _single.get()):
-        yield
+def double_precision() -> Iterator[None]:
+    """Compute in float64 inside this context, JAX itself included; public functions then return JAX arrays."""
+    token = _single.set(False)
+    try:
+        with _x64_scope(True):
+            yield
+    finally:
+        _single.reset(token)
 
 
 def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -85,15 +90,22 @@ def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
     scalars, except those of worlds, kernels and reward models (`DeviceModule`). Inside somebody's `jax.jit` or
     `jax.vmap` they are cast to JAX's default types instead.
     """
+    return _scoped(function, take=lambda given: given)
 
+
+def _scoped(function: Callable[_P, _R], take: Callable) -> Callable[_P, _R]:
     @functools.wraps(function)
     def scoped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         double = not _single.get()
         if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]
             return function(*args, **kwargs)
-        with _x64_scope(double):
-            out = function(*args, **kwargs)
-            return _released(out) if double else out
+        token = _opened.set(double)
+        try:
+            with _x64_scope(double):
+                args, kwargs = take((args, kwargs))
+                return released(function(*args, **kwargs))
+        finally:
+            _opened.reset(token)
 
     return scoped
 
@@ -103,8 +115,8 @@ def working_dtype() -> np.dtype:
     return np.dtype(np.float32 if _single.get() else np.float64)
 
 
-class DeviceModule(eqx.Module):
-    """A module whose arrays stay on the device in working precision, and whose methods compute in it.
+class ScopedModule(eqx.Module):
+    """A module whose methods compute in working precision.
 
     Public methods and properties of subclasses are decorated with `working_precision`. Pickles hold NumPy arrays,
     because JAX would restore arrays of 64 bits as 32.
@@ -112,13 +124,16 @@ class DeviceModule(eqx.Module):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name, member in list(vars(cls).items()):
-            if getattr(member, "__isabstractmethod__", False) or (name.startswith("_") and name not in _SPECIAL):
+        members: list[tuple[str, Any]] = list(vars(cls).items())
+        for name, member in members:
+            if getattr(member, "__isabstractmethod__", False):
                 continue
             if isinstance(member, property) and member.fget is not None:
-                setattr(cls, name, property(working_precision(member.fget), doc=member.__doc__))
-            elif callable(member) and hasattr(member, "__code__"):
-                setattr(cls, name, working_precision(member))
+                setattr(cls, name, property(_scoped(member.fget, _as_device), doc=member.__doc__))
+            elif name == "__init__":
+                setattr(cls, name, working_precision(member))  # pyright: ignore[reportArgumentType]
+            elif hasattr(member, "__code__") and (name == "__call__" or not name.startswith("_")):
+                setattr(cls, name, _scoped(member, _as_device))  # pyright: ignore[reportArgumentType]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: _map_arrays(np.asarray, value) for name, value in vars(self).items()}
@@ -128,7 +143,17 @@ class DeviceModule(eqx.Module):
             vars(self).update({name: _map_arrays(jnp.asarray, value) for name, value in state.items()})
 
 
-_SPECIAL = ("__init__", "__call__")
+class DeviceModule(ScopedModule):
+    """A module whose arrays stay on the device: a world, a kernel, a reward model. Results do not; see the top."""
+
+
+def _as_device(given: Any) -> Any:
+    """The arguments of a method as JAX arrays, itself included, whose arrays a result has as NumPy's."""
+
+    def one(leaf: Any) -> Any:
+        return jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+    return jax.tree.map(one, given, is_leaf=lambda node: isinstance(node, DeviceModule))
 
 
 def _map_arrays(change: Callable, tree: Any) -> Any:
@@ -137,11 +162,15 @@ def _map_arrays(change: Callable, tree: Any) -> Any:
     def one(leaf: Any) -> Any:
         return change(leaf) if isinstance(leaf, jax.Array | np.ndarray) else leaf
 
-    return jax.tree.map(one, tree, is_leaf=lambda node: isinstance(node, DeviceModule))
+    return jax.tree.map(one, tree, is_leaf=lambda node: isinstance(node, ScopedModule))
+
+
+def released(out: _R) -> _R:
+    """Return what leaves the scope of a public function as it can be used outside; call it inside the scope."""
+    return _released(out) if _opened.get() else out
 
 
 def _released(out: Any) -> Any:
-    """The result of a public function, as it can be used outside the scope; call it inside."""
     if out is None or isinstance(out, str | bool | int | float | np.ndarray | DeviceModule):
         return out
     leaves, structure = jax.tree.flatten(out, is_leaf=lambda node: isinstance(node, DeviceModule))

@@ -14,7 +14,7 @@ import tyro
 from robustirl import __version__
 from robustirl._runtime import (
     disable_compilation_cache,
-    enable_x64,
+    double_precision,
     in_brief,
     single_threaded_xla,
     use_compilation_cache,
@@ -62,7 +62,6 @@ NO_CACHE = "--no-cache"
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return the exit status; `--no-cache` anywhere compiles everything."""
     given = sys.argv[1:] if arguments is None else arguments
-    enable_x64()
     command = parse([word for word in given if word != NO_CACHE])
     if NO_CACHE in given:
         disable_compilation_cache()
@@ -71,30 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
         single_threaded_xla()
     try:
-        match command:
-            case Reproduce():
-                return run_reproduce(command)
-            case Compare():
-                return run_compare(command)
-            case Layouts():
-                return run_layouts(command)
-            case Continuous():
-                return run_continuous(command)
-            case StudyRequest():
-                return run_study(command)
-            case Explore():
-                return run_explore(command)
-            case Theory():
-                return run_theory(command)
-            case Fit():
-                return run_fit(command)
-            case Demos():
-                return run_demos(command)
-            case Doctor():
-                return run_doctor(command)
-            case _:
-                print(f"robustirl {__version__}")
-                return 0
+        with double_precision():
+            return _run(command)
     except RobustIRLError as error:
         errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
@@ -127,6 +104,34 @@ def _forget_stdout() -> None:
     """Lead what Python still wants to write at its end to nowhere."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(command: Any) -> int:
+    """Run a parsed command."""
+    match command:
+        case Reproduce():
+            return run_reproduce(command)
+        case Compare():
+            return run_compare(command)
+        case Layouts():
+            return run_layouts(command)
+        case Continuous():
+            return run_continuous(command)
+        case StudyRequest():
+            return run_study(command)
+        case Explore():
+            return run_explore(command)
+        case Theory():
+            return run_theory(command)
+        case Fit():
+            return run_fit(command)
+        case Demos():
+            return run_demos(command)
+        case Doctor():
+            return run_doctor(command)
+        case _:
+            print(f"robustirl {__version__}")
+            return 0
 
 
 def parse(arguments: list[str]) -> Any:

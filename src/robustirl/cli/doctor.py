@@ -103,7 +103,7 @@ def run_doctor(command: Doctor) -> int:  # noqa: ARG001
     _say(", ".join(f"{name} {_version(name) or 'missing'}" for name in LIBRARIES))
     for device in jax.devices():
         _say(f"device {device.id}: {device.platform}, {device.device_kind}")
-    _say(f"dtype: {jnp.zeros(()).dtype} (in Python, robustirl.enable_x64() switches to float64)")
+    _say(f"dtype: {jnp.zeros(()).dtype}, whatever JAX's default (robustirl.single_precision() is for float32)")
     for extra, libraries in extras().items():
         missing = [name for name, version in libraries.items() if version is None]
         have = ", ".join(f"{name} {version}" for name, version in libraries.items() if version is not None)

@@ -1,16 +1,16 @@
 """How good a policy is in a world: returns, lengths, and the share of episodes that reach the goal."""
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.control.interface import RewardedWorld
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import collect
 from robustirl.errors import InvalidInputError
 
 
-class Evaluation(eqx.Module):
+class Evaluation(ScopedModule):
     """What the episodes of a policy brought.
 
     Attributes:
@@ -39,6 +39,7 @@ class Evaluation(eqx.Module):
         return self.reached.mean(-1, dtype=float)
 
 
+@working_precision
 def evaluate(
     world: RewardedWorld,
     policy: GaussianPolicy,

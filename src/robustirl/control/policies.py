@@ -9,18 +9,18 @@ from outside: the same numbers give the same actions. What an action out of boun
 import math
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.mdp import as_count, as_positive
 
 # Log deviations are read within these bounds: beyond them lie overflow and a policy without a density.
 LOG_DEVIATIONS = (-7.0, 4.0)
 
 
-class GaussianPolicy(eqx.Module):
+class GaussianPolicy(ScopedModule):
     """A Gaussian policy whose mean is a network of tanh layers; without hidden layers it is linear.
 
     Attributes:
@@ -71,6 +71,7 @@ class GaussianPolicy(eqx.Module):
         return (self._log_deviation + (1 + math.log(2 * math.pi)) / 2).sum()
 
 
+@working_precision
 def linear_policy(features: int, actions: int, *, deviation: float = 0.5) -> GaussianPolicy:
     """The paper's policy, μ = wᵀφ(s), starting from w = 0.
 
@@ -83,6 +84,7 @@ def linear_policy(features: int, actions: int, *, deviation: float = 0.5) -> Gau
     return GaussianPolicy((jnp.zeros((features, actions), dtype=float),), (), log_deviation)
 
 
+@working_precision
 def network_policy(
     features: int, actions: int, *, hidden: Sequence[int] = (32, 32), deviation: float = 0.5, key: PRNGKeyArray
 ) -> GaussianPolicy:

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float
 
+from robustirl._runtime import working_precision
 from robustirl.control.advantages import (
     critic_values,
     generalised_advantages,
@@ -162,6 +163,7 @@ def optimizer(config: PolicyGradientConfig, steps: int) -> optax.GradientTransfo
     )
 
 
+@working_precision
 def begin(players: Players, config: PolicyGradientConfig) -> Ascent:
     """The state of an ascent at its start."""
     return Ascent(players, optimizer(config, 1).init(players))  # pyright: ignore[reportArgumentType]

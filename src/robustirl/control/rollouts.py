@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.control.interface import World
 from robustirl.control.policies import GaussianPolicy
 from robustirl.errors import InvalidInputError
@@ -26,7 +27,7 @@ from robustirl.mdp import as_count, as_floats, concrete
 STRETCH = 25
 
 
-class Episodes(eqx.Module):
+class Episodes(ScopedModule):
     """A batch of N episodes of at most T steps; T1 is short for T + 1.
 
     Attributes:
@@ -77,6 +78,7 @@ class Episodes(eqx.Module):
         return jnp.where(self.active, values, 0)
 
 
+@working_precision
 def collect(
     world: World,
     player: GaussianPolicy,
@@ -121,11 +123,13 @@ def as_chance(alpha: object) -> Float[Array, ""]:
     return jnp.asarray(alpha, dtype=float)  # pyright: ignore[reportArgumentType]
 
 
+@working_precision
 def normals(uniforms: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """Standard normal numbers from uniform ones in [0, 1), by the inverse distribution function.
 
     Example:
-        >>> [round(x, 1) for x in normals(jnp.array([0.5, 0.0])).tolist()]
+        >>> from robustirl._runtime import as_float
+        >>> [round(x, 1) for x in normals(as_float([0.5, 0.0])).tolist()]
         [0.0, -8.2]
     """
     inside = 1 - jnp.finfo(uniforms.dtype).eps  # Zero would stand for minus infinity.

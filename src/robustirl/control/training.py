@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.control.config import EXPERT, PolicyGradientConfig
 from robustirl.control.evaluation import evaluate, require_reward
 from robustirl.control.interface import RewardedWorld, World
@@ -18,7 +19,7 @@ from robustirl.errors import ConvergenceError
 from robustirl.mdp import as_count
 
 
-class TrainingHistory(eqx.Module):
+class TrainingHistory(ScopedModule):
     """One entry a policy step (the last axis), of the episodes sampled for it.
 
     Attributes:
@@ -32,7 +33,7 @@ class TrainingHistory(eqx.Module):
     sound: Bool[Array, "*batch"]
 
 
-class Training(eqx.Module):
+class Training(ScopedModule):
     """The outcome of `train` or `solve_game`: the last sound policies, how it went, and whether all of it was sound.
 
     Attributes:
@@ -51,6 +52,7 @@ class Training(eqx.Module):
         return self.history.sound.all(-1)
 
 
+@working_precision
 def game_steps(
     world: World,
     state: Ascent,
@@ -106,6 +108,7 @@ def game_steps(
     return state, jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), begun, rest)
 
 
+@working_precision
 def solve_game(
     world: RewardedWorld,
     alpha: float | Float[Array, ""] = 1.0,
@@ -139,6 +142,7 @@ def solve_game(
     return out
 
 
+@working_precision
 def train_expert(
     world: RewardedWorld,
     *,
@@ -179,6 +183,7 @@ def train_expert(
     return best
 
 
+@working_precision
 def initial_players(world: World, deviation: float = 0.5) -> Players:
     """Two linear policies of zero mean, sized for the world."""
     size = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[0]

@@ -14,13 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from robustirl._runtime import as_float
+from robustirl._runtime import as_float, working_precision
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import Episodes, as_chance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 
 
+@working_precision
 def collect_vector(
     environments: Any,
     player: GaussianPolicy,

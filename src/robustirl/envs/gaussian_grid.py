@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import as_float
+from robustirl._runtime import DeviceModule, as_float
 from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import concrete
@@ -37,7 +37,7 @@ LARGEST_ACTION = 0.5
 DEFAULT_DISCOUNT = 0.99
 
 
-class GaussianGrid(eqx.Module):
+class GaussianGrid(DeviceModule):
     """The continuous world at one level of noise. Worlds of different noise stack into batches.
 
     Args:
@@ -50,10 +50,10 @@ class GaussianGrid(eqx.Module):
 
     Example:
         >>> world = GaussianGrid(noise=0.1)
-        >>> here = world.step(jnp.array([-1.0, 1.0]), jnp.array([0.5, -2.0]), jnp.array([0.7, 0.0, 0.0]))
+        >>> here = world.step(np.array([-1.0, 1.0]), np.array([0.5, -2.0]), np.array([0.7, 0.0, 0.0]))
         >>> here.tolist(), world.terminal(here).item()
         ([-0.95, 0.95], False)
-        >>> pushed = world.step(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.0]), jnp.array([0.05, 0.0, 0.0]))
+        >>> pushed = world.step(np.array([0.0, 0.5]), np.array([0.5, 0.0]), np.array([0.05, 0.0, 0.0]))
         >>> pushed.tolist(), round(world.reward(pushed).item(), 2)
         ([0.0, 0.4], -25.2)
     """

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import jax
 import numpy as np
 
+from robustirl._runtime import released
 from robustirl.errors import InvalidInputError
 
 State = TypeVar("State")
@@ -94,5 +95,5 @@ def run_with_callbacks(
             stopped = enough and (more_to_come or not loop.is_over(state))
     except KeyboardInterrupt:
         # `state` is complete: it is replaced only after the next one has been computed.
-        raise Interrupted(loop.finish(state, True) if begun else before) from None
+        raise Interrupted(released(loop.finish(state, True) if begun else before)) from None
     return loop.finish(state, stopped), stopped

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl._runtime import build
+from robustirl._runtime import build, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.irl import optimizers
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
@@ -62,6 +62,7 @@ def encode_tree(tree: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     return {"tuple": each(jax.tree.leaves(tree))}
 
 
+@working_precision
 def decode_tree(skeleton: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The inverse of `encode_tree`."""
     if skeleton is None:

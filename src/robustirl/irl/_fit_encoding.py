@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl._runtime import working_precision
 from robustirl.control import GaussianPolicy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
@@ -93,9 +94,9 @@ def encode_fit(fit: AbstractFit) -> tuple[dict[str, Any], Arrays]:
     return note, arrays
 
 
+@working_precision
 def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     """Return the fit that `encode_fit` was given."""
-    _require_precision(note)
     arrays = _with_new_names(kind, arrays)
     if kind is TABULAR:
         _require_shapes(arrays)
@@ -113,13 +114,6 @@ def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
     """Return the arrays under the names of this version; files of 0.1 have others."""
     old = {f"fit.verdict.{before}": f"fit.verdict.{now}" for now, before in kind.renamed.items()}
     return {old.get(name, name): array for name, array in arrays.items()}
-
-
-def _require_precision(note: dict[str, Any]) -> None:
-    if note["dtype"] == "float64" and jnp.zeros((), float).dtype != jnp.float64:
-        raise InvalidInputError(
-            "this model was saved in float64, but JAX computes in float32; call robustirl.enable_x64() first."
-        )
 
 
 def _require_shapes(arrays: Arrays) -> None:

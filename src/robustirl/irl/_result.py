@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Float
 
+from robustirl._runtime import ScopedModule
 from robustirl.errors import ConvergenceError
 from robustirl.types import ArrayLike
 
@@ -42,7 +43,7 @@ class Status(enum.StrEnum):
         return cls.STOPPED if stopped else cls.BUDGET
 
 
-class AbstractVerdict(eqx.Module):
+class AbstractVerdict(ScopedModule):
     """How a fit ended: the part that all kinds of fits share."""
 
     converged: eqx.AbstractVar[Bool[Array, "*batch"]]
@@ -59,7 +60,7 @@ class AbstractVerdict(eqx.Module):
         """Return the number of entries that the history of this fit has."""
 
 
-class AbstractFit(eqx.Module):
+class AbstractFit(ScopedModule):
     """The outcome of inverse reinforcement learning: the part that all kinds of fits share."""
 
     alpha: eqx.AbstractVar[Float[Array, "*batch"]]

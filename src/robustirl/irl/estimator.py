@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
 from robustirl.demonstrations import (
     AlphaEstimate,
@@ -37,7 +37,7 @@ from robustirl.irl.summary import summarise, warnings_of
 from robustirl.mdp import MDP, as_world, checks
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
-from robustirl.types import ArrayLike
+from robustirl.types import AnyArray, ArrayLike
 
 
 class NotFittedError(InvalidInputError, AttributeError):
@@ -192,27 +192,27 @@ class RobustIRL:
         return self.fit_
 
     @property
-    def reward_(self) -> Float[Array, " S"]:
+    def reward_(self) -> Float[AnyArray, " S"]:
         """`[S]`, the learnt reward."""
         return self._fitted().reward
 
     @property
-    def policy_(self) -> Float[Array, "S A"]:
+    def policy_(self) -> Float[AnyArray, "S A"]:
         """`[S, A]`, π_pl: the policy to act with."""
         return self._fitted().player
 
     @property
-    def opponent_(self) -> Float[Array, "S A"]:
+    def opponent_(self) -> Float[AnyArray, "S A"]:
         """`[S, A]`, π_op."""
         return self._fitted().opponent
 
     @property
-    def occupancy_(self) -> Float[Array, " S"]:
+    def occupancy_(self) -> Float[AnyArray, " S"]:
         """`[S]`, ρ of the mixture α π_pl + (1-α) π_op, which learning has brought close to the expert's."""
         return self._fitted().occupancy
 
     @property
-    def expert_occupancy_(self) -> Float[Array, " S"]:
+    def expert_occupancy_(self) -> Float[AnyArray, " S"]:
         """`[S]`, ρ of the expert as estimated or given; `occupancy_estimate_` has its error, if it was estimated."""
         return self._fitted().expert_occupancy
 

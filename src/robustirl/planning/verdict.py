@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import as_float, epsilon, smallest_tolerance, solver_tolerance
+from robustirl._runtime import ScopedModule, as_float, epsilon, smallest_tolerance, solver_tolerance, working_precision
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_positive, as_reward, concrete, mixture
 from robustirl.planning.operators import Reward, Temperatures
@@ -14,7 +14,7 @@ from robustirl.types import ArrayLike
 LEAST_DIGIT = 0.1  # A relative error that is still an answer, where no tolerance was asked for.
 
 
-class Verdict(eqx.Module):
+class Verdict(ScopedModule):
     """How a planner ended.
 
     Attributes:
@@ -31,7 +31,7 @@ class Verdict(eqx.Module):
     error_bound: Float[Array, "*batch"]
 
 
-class Solution(eqx.Module):
+class Solution(ScopedModule):
     """The saddle point of a game: value, both players' policies, and the verdict on them.
 
     Attributes:
@@ -54,7 +54,7 @@ class Solution(eqx.Module):
         return mixture(self.player, self.opponent, self.alpha)
 
 
-class StoppingRule(eqx.Module):
+class StoppingRule(ScopedModule):
     """Stop as soon as ‖V - V*‖∞ <= tolerance · max(unit, ‖V‖∞) is certain."""
 
     tolerance: Float[Array, ""]
@@ -74,6 +74,7 @@ class StoppingRule(eqx.Module):
         return self.error_bound(residual, value) <= self.tolerance * scale
 
 
+@working_precision
 def stopping_rule(
     game: MarkovGame,
     reward: Reward,

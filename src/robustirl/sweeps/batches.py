@@ -8,7 +8,7 @@ import dataclasses
 import time
 from collections.abc import Hashable
 
-from robustirl._runtime import compilation
+from robustirl._runtime import compilation, double_precision
 from robustirl.sweeps.kinds import Kind, RunExecutor, kind_of
 from robustirl.sweeps.specs import RunResult, Spec
 
@@ -50,7 +50,7 @@ class BatchExecutor:
 
     def _do(self, kind: Kind, batch: Batch) -> tuple[list[RunResult], float, float]:
         begin = time.perf_counter()
-        with compilation() as spent:
+        with double_precision(), compilation() as spent:
             found = self._laboratory(kind, batch[0]).results(batch, kind.cpu_batch)
         whole = time.perf_counter() - begin
         compiling = 0.0 if kind.warm_up else min(spent.seconds, whole)

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
-from robustirl._runtime import enable_x64, start_children_without_interrupts
+from robustirl._runtime import start_children_without_interrupts
 from robustirl.errors import RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.kinds import Kind, kind_of
@@ -107,7 +107,7 @@ def run(
         workers,
         context,
         initializer=_start,
-        initargs=(counter, bool(jax.config.read("jax_enable_x64")), begin, equipment),
+        initargs=(counter, begin, equipment),
     )
     before = set(multiprocessing.active_children())
     try:
@@ -136,7 +136,7 @@ def run(
 _bench: BatchExecutor | None = None
 
 
-def _start(counter, double: bool, begin: float, equipment: object) -> None:
+def _start(counter, begin: float, equipment: object) -> None:
     """Make a fresh process a worker, tied to a core of its own."""
     global _bench
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Where it cannot be masked, as on Windows.
@@ -147,8 +147,6 @@ def _start(counter, double: bool, begin: float, equipment: object) -> None:
     cores = _cores()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {cores[place % len(cores)]})
-    if double:
-        enable_x64()
     _bench = BatchExecutor(equipment, begin)
 
 

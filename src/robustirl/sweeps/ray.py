@@ -93,7 +93,7 @@ class RayEngine:
         if not todo:
             return
         ray = _ray()
-        order = _Order(time.time_ns(), configuration(), bool(jax.config.read("jax_enable_x64")))
+        order = _Order(time.time_ns(), configuration())
         task = ray.remote(_work_on_ray).options(max_retries=self.retries, **_demand())
         shared = None if equipment is None else ray.put(equipment)  # Sent to each node once.
         waiting = [task.remote(batch, order, shared) for batch in todo]
@@ -123,11 +123,10 @@ class RayEngine:
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-    """What a worker must know: which sweep it works for, what must be as here, and the precision."""
+    """What a worker must know: which sweep it works for, and what must be as here."""
 
     number: int
     configuration: dict[str, str]
-    double: bool
 
 
 _bench: tuple[int, BatchExecutor] | None = None
@@ -143,7 +142,6 @@ def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[R
         if order.configuration["device"] == "cpu":
             single_threaded_xla()
             jax.config.update("jax_platforms", "cpu")
-        jax.config.update("jax_enable_x64", order.double)
         if (own := configuration()) != order.configuration:
             raise InvalidInputError(
                 f"the worker on {socket.gethostname()} would compute under another configuration"

@@ -14,6 +14,7 @@ import dataclasses
 
 import jax.numpy as jnp
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_policy, dynamics_distance
 from robustirl.planning import newton
@@ -36,6 +37,7 @@ class AlphaChoice:
     corollary: float | None = None
 
 
+@working_precision
 def choose_alpha(learner: MDP, expert: MDP, *, opponent_world: MDP | None = None) -> AlphaChoice:
     """α by the paper's rules, from the learner's world and an estimate of the expert's.
 
@@ -64,6 +66,7 @@ def choose_alpha(learner: MDP, expert: MDP, *, opponent_world: MDP | None = None
     return AlphaChoice(distance, 1 - distance / 2, corollary)
 
 
+@working_precision
 def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
     """The world in which the opponent always acts: T*(·|s,a) = Σ_b π_op(b|s) T(·|s,b), whatever the player's a."""
     chain = mdp.kernel.policy_matrix(as_policy(opponent, mdp))
@@ -71,6 +74,7 @@ def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
     return MDP(DenseKernel(rows), discount=mdp.discount, initial=mdp.initial, mask=mdp.mask)
 
 
+@working_precision
 def worst_opponent_world(mdp: MDP, reward: ArrayLike, alpha: float) -> MDP:
     """`opponent_world` of the opponent in the game's saddle point for a reward: T* of the appendix."""
     return opponent_world(mdp, newton(MarkovGame(mdp, alpha), reward).opponent)

@@ -16,6 +16,7 @@ that is possible.
 import dataclasses
 import math
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_alpha, as_policy, dynamics_distance, policy_distance
 from robustirl.theory.constants import kappa, require_comparable, reward_magnitude
@@ -51,6 +52,7 @@ def _horizon(mdp: MDP) -> float:
     return 1 / (1 - float(mdp.discount))
 
 
+@working_precision
 def soft_policy_bound(first: MDP, second: MDP, reward: ArrayLike) -> Bound:
     """Lemma 1: how far apart the soft-optimal policies of one reward in two worlds can be, in d_pol.
 
@@ -66,6 +68,7 @@ def soft_policy_bound(first: MDP, second: MDP, reward: ArrayLike) -> Bound:
     return Bound("Lemma 1", 2 * min(branches.values()), branches)
 
 
+@working_precision
 def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
     """Theorem 1: standard MCE IRL under mismatch, for an optimal expert.
 
@@ -78,6 +81,7 @@ def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
     return _total("Theorem 1", mismatch=_mismatch(learner, expert, reward))
 
 
+@working_precision
 def standard_bound_soft_expert(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
     """Theorem 1 in its form for a soft-optimal expert (appendix), which adds the distance of the experts' policies."""
     return for_soft_expert(standard_bound(learner, expert, reward), learner, expert, reward)
@@ -103,6 +107,7 @@ def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) 
     return _total(f"{bound.name}, soft expert", **bound.terms, policies=policies)
 
 
+@working_precision
 def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> Bound:
     """Theorem 3: robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches."""
     strength = 1 - float(as_alpha(alpha))
@@ -110,6 +115,7 @@ def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> 
     return _total("Theorem 3", mismatch=_mismatch(learner, expert, reward), opponent=opponent)
 
 
+@working_precision
 def transfer_bound(
     learner: MDP,
     expert: MDP,
@@ -148,12 +154,14 @@ def transfer_bound(
     )
 
 
+@working_precision
 def transfer_bound_trained_with_expert(learner: MDP, expert: MDP, reward: ArrayLike, train_reward: ArrayLike) -> Bound:
     """The reward-transfer bound for M^train = M^E and π^L = π_4: what it would give to know the expert's world."""
     bound = transfer_bound(learner, expert, expert, reward, train_reward)
     return dataclasses.replace(bound, name="reward transfer, M^train = M^E")
 
 
+@working_precision
 def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
     """How much the game can overstate the robust MDP's value, as the paper has it (appendix to Section 4.3).
 
@@ -176,6 +184,7 @@ def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
     return Bound("saddle gap, as stated", value, branches)
 
 
+@working_precision
 def saddle_bound_corrected(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
     """The saddle gap by the contraction of the soft Bellman operator: κ² d / (1-γ)².
 
@@ -185,6 +194,7 @@ def saddle_bound_corrected(mdp: MDP, reward: ArrayLike, distance: float) -> Boun
     return _total("saddle gap, corrected", dynamics=kappa(mdp, reward) ** 2 * distance * _horizon(mdp) ** 2)
 
 
+@working_precision
 def infeasible_bound(
     learner: MDP,
     expert: MDP,

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
@@ -24,7 +25,7 @@ from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
 from robustirl.types import ArrayLike
 
 
-class Certificate(eqx.Module):
+class Certificate(ScopedModule):
     """The range of a policy's discounted return over a set of kernels; both ends are attained.
 
     Attributes:
@@ -60,6 +61,7 @@ class Certificate(eqx.Module):
         return self.uncertainty.kernel(-self.best_value)
 
 
+@working_precision
 def certify(
     mdp: MDP,
     policy: ArrayLike,

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_reward, require_same_size
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def reward_magnitude(mdp: MDP, reward: ArrayLike) -> float:
     """|R|^max = max_s |R(s)|.
 
@@ -17,6 +19,7 @@ def reward_magnitude(mdp: MDP, reward: ArrayLike) -> float:
     return float(np.abs(as_reward(reward, mdp)).max())
 
 
+@working_precision
 def kappa(mdp: MDP, reward: ArrayLike) -> float:
     """κ_θ = √(γ max{R^max + log|A|, -log|A| - R^min}), so that ‖V^soft‖∞ <= κ² / (γ (1-γ)).
 

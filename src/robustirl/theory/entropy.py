@@ -21,11 +21,13 @@ import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, as_policy, as_reward
 from robustirl.planning import solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def soft_policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
     """Return V_soft^π, the discounted reward and entropy that a policy collects from every state.
 
@@ -44,6 +46,7 @@ def _value(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"]) ->
     return solve_policy(mdp, policy, reward + entr(policy).sum(-1))
 
 
+@working_precision
 def causal_entropy(mdp: MDP, policy: ArrayLike) -> Float[Array, ""]:
     """Return H(π), the normalized discounted causal entropy of a policy: the objective of MCE IRL.
 
@@ -56,6 +59,7 @@ def causal_entropy(mdp: MDP, policy: ArrayLike) -> Float[Array, ""]:
     return state_occupancy(mdp, checked) @ entr(checked).sum(-1)
 
 
+@working_precision
 def predictive_log_loss(mdp: MDP, predictor: ArrayLike, policy: ArrayLike) -> Float[Array, ""]:
     """Return ℓ(π̄, π), the log-loss of predicting a policy's actions by another's; infinite if one was ruled out.
 

@@ -49,6 +49,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.theory.flow import Equations, FlowProblem, Outcome, least_violation, require_positive
@@ -82,6 +83,7 @@ class RankTest:
     tolerance: float
 
 
+@working_precision
 def rank_test(mdp: MDP, occupancy: ArrayLike, tolerance: float | None = None) -> RankTest:
     """Theorem 2's test, by singular values.
 
@@ -162,6 +164,7 @@ class Matching(Outcome):
     witness: Float[np.ndarray, " S"]
 
 
+@working_precision
 def find_matching_policy(
     mdp: MDP,
     occupancy: ArrayLike,
@@ -227,6 +230,7 @@ class Closest(Outcome):
     witness: Float[np.ndarray, " S"]
 
 
+@working_precision
 def closest_occupancy(
     mdp: MDP, occupancy: ArrayLike, *, time_limit: float | None = None, throw: bool = True
 ) -> Closest:

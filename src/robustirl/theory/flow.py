@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from robustirl._runtime import working_precision
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, as_occupancy, uniform_policy
 from robustirl.types import ArrayLike
@@ -41,6 +42,7 @@ class FlowSystem(NamedTuple):
     columns: Int[np.ndarray, " n"]
 
 
+@working_precision
 def flow_system(mdp: MDP, occupancy: ArrayLike) -> FlowSystem:
     """The matrix 𝐓 and the vector 𝐯 of Theorem 2, with γ in the flow rows and without unavailable actions.
 

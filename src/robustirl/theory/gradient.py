@@ -15,11 +15,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, MarkovGame, as_policy, as_reward
 from robustirl.planning import newton, soft_backup, solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, ""]:
     """c(θ): the normalised discounted log-loss of the soft-optimal policy, differentiable in the reward.
 
@@ -34,12 +36,14 @@ def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[A
     return jnp.sum(weights * jnp.where(mdp.mask, value[:, None] - q, 0))
 
 
+@working_precision
 def log_loss_gradient(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, " S"]:
     """∇c in the reward, by the theorem: ρ_θ - ρ."""
     soft = newton(MarkovGame(mdp), reward).player
     return state_occupancy(mdp, soft) - state_occupancy(mdp, as_policy(matching_policy, mdp))
 
 
+@working_precision
 def soft_value(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
     """V^soft, differentiable in the reward by the implicit function theorem.
 

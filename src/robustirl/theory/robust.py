@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import ScopedModule, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_reward
 from robustirl.planning import (
     Solution,
@@ -46,7 +47,7 @@ from robustirl.types import ArrayLike
 Answer = Callable[[Float[Array, "S A"]], tuple[Float[Array, " S"], Float[Array, "S A"]]]
 
 
-class RobustPlan(eqx.Module):
+class RobustPlan(ScopedModule):
     """The saddle point of a player against whoever chooses the kernel.
 
     Attributes:
@@ -69,6 +70,7 @@ class RobustPlan(eqx.Module):
         return self.uncertainty.kernel(self.value)
 
 
+@working_precision
 def robust_soft_value(
     mdp: MDP,
     reward: ArrayLike,

@@ -17,6 +17,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, checks
 from robustirl.theory.existence import default_tolerance
@@ -41,6 +42,7 @@ class PairMatching:
     gap: float
 
 
+@working_precision
 def match_state_actions(mdp: MDP, occupancy: ArrayLike, tolerance: float | None = None) -> PairMatching:
     """Decide whether a policy of this world has the given occupancy of states and actions.
 

@@ -37,13 +37,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl._runtime import as_float, sum_tolerance
+from robustirl._runtime import DeviceModule, as_float, sum_tolerance, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, AbstractKernel, DenseKernel, as_alpha, as_world, checks
 from robustirl.types import ArrayLike
 
 
-class AbstractUncertainty(eqx.Module):
+class AbstractUncertainty(DeviceModule):
     """A set of kernels around that of a world, by the lowest expected values it allows.
 
     Highest expected values need no methods of their own: they are -lowest(-V), attained by kernel(-V).
@@ -116,6 +116,7 @@ class Game(AbstractUncertainty):
 KINDS: dict[str, type[AbstractUncertainty]] = {"ball": Ball, "mixture": Mixture, "game": Game}
 
 
+@working_precision
 def as_uncertainty(
     mdp: MDP, *, radius: ArrayLike | None = None, alpha: ArrayLike | None = None, kind: str = "ball"
 ) -> AbstractUncertainty:

@@ -13,6 +13,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl._runtime import working_precision
 from robustirl.envs.gaussian_grid import START, GaussianGrid
 from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.errors import InvalidInputError
@@ -82,6 +83,7 @@ def _env_class() -> type:
             self.observation_space = gym.spaces.Box(-1.0, 1.0, (2,), low.dtype)
             self.action_space = gym.spaces.Box(low, high, dtype=low.dtype)
 
+        @working_precision
         def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
             super().reset(seed=seed)
             draws = (options or {}).get("draws")
@@ -90,6 +92,7 @@ def _env_class() -> type:
             self.state = np.asarray(START, dtype=self.observation_space.dtype)
             return self.state.copy(), {"features": np.asarray(_look(self.world, self.state))}
 
+        @working_precision
         def step(self, action: ArrayLike):
             draws = self.np_random.random(self.world.draw_size) if self.draws is None else self._next_draws()
             state, reward, terminal, features = _advance(self.world, self.state, jnp.asarray(action, float), draws)

@@ -16,14 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import as_float
+from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
 from robustirl.types import FloatTree, Tree
 
 FUNCTIONS = ("initial", "transition", "observation", "reward", "terminal")
 
 
-class FunctionalWorld(eqx.Module):
+class FunctionalWorld(DeviceModule):
     """A functional environment at one setting of its parameters, as a world with a reward.
 
     Args:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from robustirl._runtime import as_float
+from robustirl._runtime import as_float, working_precision
 from robustirl.control import Episodes, Players, World, initial_players
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, map_batch, one_for_each, stack, tree_shape, unstack
@@ -26,6 +26,7 @@ from robustirl.mdp import as_count, as_floats, as_positive, require_finite, requ
 from robustirl.types import ArrayLike
 
 
+@working_precision
 def fit_relative_entropy(
     world: World,
     expert: Episodes | ArrayLike,
@@ -76,6 +77,7 @@ def fit_relative_entropy(
     return require_success(found, tolerance) if throw else found
 
 
+@working_precision
 def fit_relative_entropy_many(
     worlds: Sequence[World],
     experts: Sequence[Episodes | ArrayLike],
@@ -128,6 +130,7 @@ def fit_relative_entropy_many(
     return out
 
 
+@working_precision
 def expert_features(
     episodes: Episodes, discount: float | Float[Array, ""], config: RelativeEntropyConfig = RelativeEntropyConfig()
 ) -> Float[Array, " d"]:
