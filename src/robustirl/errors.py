@@ -17,7 +17,7 @@ class ConvergenceError(RobustIRLError, RuntimeError):
 
 
 class PrecisionWarning(UserWarning):
-    """Arrays are in single precision, so tolerances are looser than in double precision."""
+    """Not given any more: single precision is had by name only, in `robustirl.single_precision()`."""
 
 
 class DamagedStoreWarning(UserWarning):
