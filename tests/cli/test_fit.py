@@ -144,3 +144,57 @@ def test_ctrl_c_leaves_nothing(walks):
     assert "robustirl: interrupted." in stderr
     assert "Traceback" not in stderr
     assert sorted(path.name for path in walks.iterdir()) == ["taken", "walks.npz"]
+
+
+def log_of(folder, name="log.csv"):
+    """Four trips along a corridor of three named places, as a log has them."""
+    rows = ["trip,time,link"]
+    for trip in ("a7", "b2", "c9", "d1"):
+        rows += [f"{trip},9:0{t},{place}" for t, place in enumerate(("hall", "stairs", "attic"))]
+    (folder / name).write_text("\r\n".join(rows) + "\r\n   \r\n", encoding="utf-8-sig")
+
+
+KERNEL = np.zeros((3, 2, 3))
+KERNEL[[0, 1, 2, 0, 1, 2], [0, 0, 0, 1, 1, 1], [0, 0, 2, 1, 2, 2]] = 1.0
+
+
+def test_a_log_with_names_of_its_own_is_fitted(here, capsys):
+    log_of(here)
+    names = {"state_names": ["hall", "stairs", "attic"], "action_names": ["back", "on"]}
+    np.savez(here / "house.npz", kernel=KERNEL, discount=0.9, initial=[1.0, 0.0, 0.0], **names)  # pyright: ignore[reportArgumentType]
+    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --alpha 1 --steps 30 --out learnt"
+    status, out, err = robustirl(line, capsys)
+    assert status == 0, err
+    assert out.startswith(
+        "log.csv: 4 episodes in 12 rows; episode from 'trip', state from 'link', 3 states by name, steps by the order"
+        " of rows, no actions, ends not recorded."
+    )
+    assert "4 of 4 end in a state that is absorbing" in out
+    header, *rows = (here / "learnt" / "policy.csv").read_text().splitlines()
+    assert header == "state,action,probability_0,probability_1,state_name,action_name"
+    assert [row.split(",")[-2:] for row in rows[:2]] == [["hall", "on"], ["stairs", "on"]]
+    assert (here / "learnt" / "reward.csv").read_text().splitlines()[3].endswith(",attic")
+
+
+def test_names_that_the_world_does_not_know_are_refused(here, capsys):
+    log_of(here)
+    np.savez(here / "house.npz", kernel=KERNEL, discount=0.9)
+    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --out learnt"
+    status, _, err = robustirl(line, capsys)
+    assert status == 2
+    assert "log.csv names its states, as 'attic', but house.npz has no names for them" in " ".join(err.split())
+    status, _, err = robustirl("fit --env house.npz --demos log.csv --columns trip --out learnt", capsys)
+    assert status == 2
+    assert "--columns is 'trip', but pairs as episode=trip,state=link are needed." in " ".join(err.split())
+    assert not (here / "learnt").exists()
+
+
+def test_logs_are_inspected_and_converted(here, capsys):
+    log_of(here)
+    options = "--columns episode=trip,state=link"
+    status, out, _ = robustirl(f"demos inspect log.csv {options}", capsys)
+    assert status == 0
+    assert "3 states by name" in out
+    status, _, _ = robustirl(f"demos convert log.csv walks.npz {options}", capsys)
+    assert status == 0
+    assert load(here / "walks.npz").state_names == ("attic", "hall", "stairs")

@@ -202,3 +202,17 @@ def test_names_that_are_none_are_refused(refused):
         demos(("A", "B"))
     with refused("'A'", "more than once"):
         demos(("A", "B", "A"))
+
+
+def test_names_give_new_numbers(refused):
+    options = {"state_names": ("A", "B"), "action_names": ("go",)}
+    demos = Demonstrations(np.array([0, 1]), np.array([0]), np.array([2]), **options)
+    other = demos.renumber(state_names=["B", "C", "A"], action_names=["stay", "go"])
+    assert (other.states.tolist(), other.state_names, other.ends_known) == ([2, 0], ("B", "C", "A"), False)
+    assert other.actions is not None
+    assert other.actions.tolist() == [1]
+    assert demos.renumber() == demos
+    with refused("a state 'A'", "2 names"):
+        demos.renumber(state_names=["B", "C"])
+    with refused("no state names"):
+        WALKS.renumber(state_names=["B", "C"])

@@ -229,7 +229,7 @@ FUNCTIONS = {
     "value iteration": lambda reward: value_iteration(TOLL, reward),
     "newton": lambda reward: newton(TOLL, reward),
     "backward induction": lambda reward: backward_induction(TOLL, reward, 2),
-    "expert": lambda reward: expert_policy(TOLL, reward),
+    "expert": lambda reward: expert_policy(TOLL, reward, temperature=1.0),
     "value": lambda reward: policy_value(TOLL, [[0.5, 0.5]], reward),
     "total return": lambda reward: total_return(TOLL, [[0.5, 0.5]], reward),
 }

@@ -51,7 +51,7 @@ def test_the_soft_expert_acts_in_proportion_to_the_exponential_of_its_values(tas
     q = np.where(mdp.mask, mdp.discount * mdp.kernel.expect(value), -np.inf)
     weights = np.exp(q - q.max(-1, keepdims=True))
     expected = weights / weights.sum(-1, keepdims=True)
-    np.testing.assert_allclose(expert_policy(mdp, reward), expected, atol=1e-6)
+    np.testing.assert_allclose(expert_policy(mdp, reward, temperature=1.0), expected, atol=1e-6)
 
 
 @given(games(shapes=((5, 4),)), st.sampled_from(["soft", "optimal"]))
@@ -86,3 +86,28 @@ def test_a_bad_alpha_is_refused(alpha, refused):
 def test_a_tolerance_out_of_reach_is_refused(refused):
     with refused("tolerance", "1e-20"):
         expert_policy(SQUARE, np.zeros(4), tolerance=1e-20)
+
+
+def test_the_temperature_says_how_soft_the_expert_is(refused):
+    # One step to choose between 0 and 1: the odds are exp(1 / temperature), and the future is the same.
+    world = MDP([[[0.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], discount=0.5)
+    pay = [[0.0, 1.0], [0.0, 0.0]]
+    for temperature in (0.2, 1.0, 5.0):
+        found = np.asarray(expert_policy(world, pay, temperature=temperature))[0]
+        np.testing.assert_allclose(found[1] / found[0], np.exp(1 / temperature), rtol=1e-9)
+    assert np.asarray(expert_policy(world, pay, temperature=0))[0].tolist() == [0.0, 1.0]
+    soft = expert_policy(world, pay, kind="soft")
+    np.testing.assert_array_equal(soft, expert_policy(world, pay, temperature=1.0))
+    for temperature in (-1.0, float("nan")):
+        with refused("the temperature is", repr(temperature)):
+            inspect.unwrap(expert_policy)(world, pay, temperature=temperature)
+    with refused("'optimal' at temperature 2.0"):
+        expert_policy(world, pay, temperature=2.0, kind="optimal")
+
+
+def test_a_soft_expert_by_default_is_told_where_rewards_are_small():
+    with pytest.warns(
+        UserWarning, match="soft at temperature 1, but its rewards differ by 1 at most; give temperature=0"
+    ):
+        expert_policy(SQUARE, [0.0, 0.0, 0.0, 1.0])
+    expert_policy(SQUARE, [-2.0, 0.0, 0.0, 0.0])  # Differences above the temperature: nothing is said.

@@ -61,7 +61,7 @@ def test_a_network_learns_what_no_linear_reward_can():
             moves[state, action, (state + step) % 4] = 1
     world = MDP(moves, discount=0.9)
     true = np.array([0.0, 2.0, 2.0, 0.0])
-    rho = state_occupancy(world, expert_policy(world, true))
+    rho = state_occupancy(world, expert_policy(world, true, temperature=1.0))
     gaps = {}
     for name, reward in (
         ("network", NetworkReward(features, key=jax.random.key(0), width=8)),

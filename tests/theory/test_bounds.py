@@ -48,7 +48,7 @@ def slack(world, reward):
 @hypothesis.given(pairs())
 def test_lemma_1_bounds_the_distance_of_soft_policies(pair):
     learner, expert, reward = pair
-    found = policy_distance(*(expert_policy(world, reward) for world in (learner, expert)))
+    found = policy_distance(*(expert_policy(world, reward, temperature=1.0) for world in (learner, expert)))
     assert found <= bounds.soft_policy_bound(learner, expert, reward).value + 1e-8
 
 
@@ -56,7 +56,7 @@ def test_lemma_1_bounds_the_distance_of_soft_policies(pair):
 @hypothesis.given(pairs())
 def test_both_branches_of_lemma_1_hold(pair):
     learner, expert, reward = pair
-    found = float(policy_distance(*(expert_policy(world, reward) for world in (learner, expert))))
+    found = float(policy_distance(*(expert_policy(world, reward, temperature=1.0) for world in (learner, expert))))
     for branch in bounds.soft_policy_bound(learner, expert, reward).terms.values():
         assert found <= 2 * branch + 1e-8
 
@@ -101,9 +101,10 @@ def test_reward_transfer_is_bounded(pair, data):
     train_reward = data.draw(vectors(learner.num_states))
     policy = data.draw(policies(learner))
     unmatched = abs(
-        optimal_return(train, reward) - discounted_return(train, expert_policy(train, train_reward), reward)
+        optimal_return(train, reward)
+        - discounted_return(train, expert_policy(train, train_reward, temperature=1.0), reward)
     )
-    soft = expert_policy(learner, train_reward)
+    soft = expert_policy(learner, train_reward, temperature=1.0)
     gap = abs(optimal_return(learner, reward) - discounted_return(learner, policy, reward))
     bound = bounds.transfer_bound(learner, train, train, reward, train_reward, soft_policy=soft, policy=policy)
     assert gap <= bound.value + float(unmatched) + slack(learner, reward)
@@ -246,7 +247,7 @@ def optimal_return(world, reward):
 
 
 def soft_return(world, reward):
-    return discounted_return(world, expert_policy(world, reward), reward)
+    return discounted_return(world, expert_policy(world, reward, temperature=1.0), reward)
 
 
 def test_matching_in_the_learners_world_earns_what_the_expert_earns():

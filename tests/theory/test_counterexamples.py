@@ -156,7 +156,7 @@ def test_under_uniform_action_noise_the_share_of_each_color_depends_on_the_polic
 
     def remainder(model, policy_reward):
         world = env.mdp(0.2, model)
-        rho = np.asarray(state_occupancy(world, expert_policy(world, policy_reward)))
+        rho = np.asarray(state_occupancy(world, expert_policy(world, policy_reward, temperature=1.0)))
         color, others, _ = board(env, rho)
         # (1 + γ(1-ε)) Σ_{others} c ρ + (1 - γ) ρ(goal), which the noise fixes if no move is blocked.
         return (1 + 0.99 * 0.8) * others + (1 - 0.99) * rho[0] * color[0]

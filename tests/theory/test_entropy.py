@@ -116,7 +116,7 @@ def test_by_hand_the_logarithm_of_a_soft_policy_is_concave():
     kernel[0] = (0, 1, 0), (0, 0, 1)
     kernel[1:] = np.eye(3)[1:, None]
     world = MDP(kernel, discount=0.5, initial=[1.0, 0.0, 0.0])
-    logs = [float(np.log(expert_policy(world, [0.0, theta, 0.0])[0, 0])) for theta in (-1.0, 0.0, 1.0)]
+    logs = [float(np.log(expert_policy(world, [0.0, theta, 0.0], temperature=1.0)[0, 0])) for theta in (-1.0, 0.0, 1.0)]
     assert logs == pytest.approx([-np.log1p(np.exp(-theta)) for theta in (-1.0, 0.0, 1.0)])
     assert logs[0] + logs[2] < 2 * logs[1]
 
@@ -137,7 +137,7 @@ def test_in_a_fixed_world_there_is_no_duality_gap(share):
     # The reward that makes the soft-optimal policy take a1 with this chance: γ (θ₁ - θ₂) / (1-γ) is the log-odds.
     world, target = decision(), np.array([[share, 1 - share], [0.5, 0.5], [0.5, 0.5]])
     theta = np.array([0.0, np.log(share / (1 - share)), 0.0])
-    soft = expert_policy(world, theta)
+    soft = expert_policy(world, theta, temperature=1.0)
     assert np.allclose(soft, target)
     rho = state_occupancy(world, target)
     dual = (1 - world.discount) * world.initial @ newton(MarkovGame(world), theta).value - rho @ theta

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from robustirl import demonstrations
 from robustirl.cli.console import console
+from robustirl.cli.log_options import LogOptions
 from robustirl.demonstrations import Demonstrations, require_place
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
@@ -49,7 +50,7 @@ class Make:
 
 
 @dataclasses.dataclass(frozen=True)
-class Inspect:
+class Inspect(LogOptions):
     """Say what a file holds, and whether it goes with a world."""
 
     file: Annotated[Path, tyro.conf.Positional]
@@ -61,7 +62,7 @@ class Inspect:
 
 
 @dataclasses.dataclass(frozen=True)
-class Convert:
+class Convert(LogOptions):
     """Write the demonstrations of one file to another, in the format its suffix names."""
 
     source: Annotated[Path, tyro.conf.Positional]
@@ -91,7 +92,9 @@ def run_demos(command: Demos) -> int:
             _inspect(command.action)
         case Convert():
             _require_new(command.action.target)
-            _write(demonstrations.load(command.action.source), command.action.target)
+            found, understood = demonstrations.load_with_note(command.action.source, command.action.table_options())
+            console.print(understood, highlight=False, markup=False, soft_wrap=True)
+            _write(found, command.action.target)
     return 0
 
 
@@ -117,7 +120,9 @@ def _make(command: Make) -> None:
 
 
 def _inspect(command: Inspect) -> None:
-    found = demonstrations.load(command.file)
+    found, understood = demonstrations.load_with_note(command.file, command.table_options())
+    if command.file.suffix in (".csv", ".parquet"):
+        console.print(understood, highlight=False, markup=False, soft_wrap=True)
     world = None if command.env is None else find_environment(command.env, allow_import=command.allow_import).mdp()
     if world is not None:
         found.check_against(world)

@@ -6,13 +6,14 @@ from typing import Literal
 
 from robustirl._runtime import require_output_folder
 from robustirl.cli.console import console, progress_bar
+from robustirl.cli.log_options import LogOptions
 from robustirl.irl import PAPER_STEPS, Status, Step
 from robustirl.mdp import as_count
 from robustirl.reports import FitRequest, prepare_fit, write_fit
 
 
 @dataclasses.dataclass(frozen=True)
-class Fit:
+class Fit(LogOptions):
     """Learn a reward and a policy from a file of demonstrations.
 
     The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.png and fit.svg,
@@ -53,9 +54,12 @@ def run_fit(command: Fit) -> int:
     """The `fit` command."""
     require_output_folder(command.out)
     total = as_count("--steps", command.steps)
-    options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _RENAMED}
-    request = FitRequest(environment=command.env, demonstrations=command.demos, **options)
+    options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _OTHERS}
+    request = FitRequest(
+        environment=command.env, demonstrations=command.demos, table=command.table_options(), **options
+    )
     job = prepare_fit(request)
+    console.print(job.understood, highlight=False, markup=False, soft_wrap=True)
     with progress_bar() as progress:
         task = progress.add_task("learning (compiling first)", total=total)
 
@@ -70,4 +74,4 @@ def run_fit(command: Fit) -> int:
     return 1 if job.model.fit_.verdict.status == Status.FAILED else 0
 
 
-_RENAMED = ("env", "demos", "out")
+_OTHERS = ("env", "demos", "out", "columns", "first_state", "first_action")

@@ -77,3 +77,22 @@ def require_alike(first: "Demonstrations", part: "Demonstrations", i: int) -> No
             f"sets 0 and {i} of the demonstrations name their states or actions differently;"
             " read both with the same state_names and action_names."
         )
+
+
+def renumbered(
+    kind: str, numbers: Int[np.ndarray, " n"] | None, names: Sequence[str] | None, new_names: Sequence[str] | None
+) -> tuple[Int[np.ndarray, " n"] | None, Sequence[str] | None]:
+    """Return numbers by the new list of names instead of the old one, and the names that hold then."""
+    if new_names is None:
+        return numbers, names
+    if names is None:
+        raise InvalidInputError(f"the demonstrations have no {kind} names to renumber by; read them with names.")
+    places = {name: i for i, name in enumerate(new_names)}
+    missing = [name for name in names if name not in places]
+    if missing:
+        raise InvalidInputError(
+            f"the demonstrations name a {kind} {missing[0]!r}, which is not among the {len(places)} names given;"
+            " correct the names."
+        )
+    order = np.array([places[name] for name in names], dtype=np.int64)
+    return (None if numbers is None else order[numbers]), new_names

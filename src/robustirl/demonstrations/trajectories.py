@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl.demonstrations._episodes import as_episodes, require_actions_match, require_alike
+from robustirl.demonstrations._episodes import as_episodes, renumbered, require_actions_match, require_alike
 from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
@@ -255,6 +255,23 @@ class Demonstrations:
         """Return the same episodes as a learner sees them that observes states only."""
         ends = self.terminated if self.ends_known else None
         return Demonstrations(self.states, None, self.lengths, ends, state_names=self.state_names)
+
+    def renumber(
+        self, *, state_names: Sequence[str] | None = None, action_names: Sequence[str] | None = None
+    ) -> "Demonstrations":
+        """Return the same episodes with states and actions numbered by other lists of their names.
+
+        Example:
+            >>> walks = Demonstrations.from_frame({"episode": [0, 0], "state": ["north", "east"]})
+            >>> walks.states.tolist(), walks.renumber(state_names=["north", "east", "west"]).states.tolist()
+            ([1, 0], [0, 1])
+        """
+        states, state_names = renumbered("state", self.states, self.state_names, state_names)
+        actions, action_names = renumbered("action", self.actions, self.action_names, action_names)
+        ends = self.terminated if self.ends_known else None
+        return Demonstrations(
+            np.asarray(states), actions, self.lengths, ends, state_names=state_names, action_names=action_names
+        )
 
     def infer_terminated(self, mdp: MDP) -> "Demonstrations":
         """Return the episodes with their ends known: those that end in an absorbing state of `mdp` are terminated.

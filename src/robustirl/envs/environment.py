@@ -29,6 +29,16 @@ class Environment(abc.ABC):
         return None
 
     @property
+    def state_names(self) -> tuple[str, ...] | None:
+        """The name of each state, by its number, if states have names."""
+        return None
+
+    @property
+    def action_names(self) -> tuple[str, ...] | None:
+        """The name of each action, by its number, if actions have names."""
+        return None
+
+    @property
     def layout(self) -> int:
         """The seed that this layout was drawn with, where layouts are random."""
         return 0

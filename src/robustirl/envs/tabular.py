@@ -120,6 +120,11 @@ class TabularEnvironment(Environment):
         return self.rewards
 
     @property
+    def expert(self) -> str:
+        # Rewards of tables are often 1 at most, where the soft expert at temperature 1 is far from optimal.
+        return "optimal"
+
+    @property
     def noise_models(self) -> tuple[str, ...]:
         return (*self.disturbances, UNIFORM_STATE, UNIFORM_ACTION)
 

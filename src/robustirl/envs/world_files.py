@@ -1,16 +1,18 @@
-"""A world of one's own in a file, so that the command line can learn in it: an .npz of plain arrays.
+"""Read a world of one's own from a file, so that the command line can learn in it: an .npz of plain arrays.
 
     kernel     `[S, A, S]`, T(s'|s,a); a row of zeros says that there is no such action
-    initial    `[S]`, P₀; uniform when left out
-    discount   γ, one number; 0.99 when left out
+    initial    `[S]`, P₀; uniform if omitted
+    discount   γ, one number; 0.99 if omitted
     reward     `[S]` or `[S, A]`, the true one, where it is known: experts need it, learners do not
     shape      rows and columns, where the first states are the cells of a grid; only pictures use it
+    state_names, action_names   `[S]`, `[A]`, words; tables of demonstrations may use them instead of numbers
 
 `numpy.savez("world.npz", kernel=kernel, discount=0.9)` writes one. Reading it runs no code.
 """
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,15 +23,24 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
 
 SUFFIX = ".npz"
-ARRAYS = ("kernel", "initial", "discount", "reward", "shape")
+ARRAYS = ("kernel", "initial", "discount", "reward", "shape", "state_names", "action_names")
 DISCOUNT = 0.99
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WorldFromFile(TabularEnvironment):
-    """A world that was read from a file; its reward may be unknown, and then nothing but learners can use it."""
+    """Hold a world that was read from a file; if its reward is unknown, only learners can use it."""
 
     reward_known: bool = True
+    names: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def state_names(self) -> tuple[str, ...] | None:
+        return self.names.get("state_names")
+
+    @property
+    def action_names(self) -> tuple[str, ...] | None:
+        return self.names.get("action_names")
 
     @property
     def reward(self) -> np.ndarray:
@@ -42,7 +53,7 @@ class WorldFromFile(TabularEnvironment):
 
 
 def from_file(path: str | os.PathLike[str], *, discount: float | None = None) -> WorldFromFile:
-    """The world of a file.
+    """Read the world of a file.
 
     Args:
         path: The file, an .npz with the arrays `kernel` and, if you like, `initial`, `discount`, `reward`, `shape`.
@@ -69,6 +80,11 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         "initial": _checked(path, "initial", arrays["initial"], ((size,),)) if "initial" in arrays else None,
         "discount": _discount(path, arrays) if discount is None else discount,
         "shape": _shape(path, arrays["shape"], size) if "shape" in arrays else None,
+        "names": {
+            name: _names(path, name, arrays[name], count)
+            for name, count in (("state_names", size), ("action_names", kernel.shape[1]))
+            if name in arrays
+        },
     }
     outcomes = Outcomes(np.broadcast_to(np.arange(size), kernel.shape), _in_full(kernel))
     try:
@@ -118,6 +134,15 @@ def _checked(
 
 def _discount(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> float:
     return float(_checked(path, "discount", arrays["discount"], ((),))) if "discount" in arrays else DISCOUNT
+
+
+def _names(path: str | os.PathLike[str], name: str, array: np.ndarray, count: int) -> tuple[str, ...]:
+    words = tuple(array.tolist()) if array.dtype.kind == "U" and array.ndim == 1 else ()
+    if len(words) != count or len(set(words)) != count:
+        raise InvalidInputError(
+            f"the array {name!r} of {path} is {shown(array.tolist())}, but {count} different words are needed."
+        )
+    return words
 
 
 def _shape(path: str | os.PathLike[str], array: np.ndarray, size: int) -> tuple[int, int]:

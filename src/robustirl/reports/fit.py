@@ -11,7 +11,7 @@ import numpy as np
 
 from robustirl import demonstrations, envs
 from robustirl._runtime import filled_whole, write_atomically
-from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations import Demonstrations, TableOptions
 from robustirl.envs import SUFFIX
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS, Callback, RobustIRL, paper_optimizer
@@ -38,6 +38,7 @@ class FitRequest:
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         seed: For the first weights of a network.
         allow_import: Whether `module:Id` as the environment may import that module.
+        table: How the file is to be read, if it is a table.
     """
 
     environment: str
@@ -52,6 +53,7 @@ class FitRequest:
     tail: str = "chain"
     seed: int = 0
     allow_import: bool = False
+    table: TableOptions = dataclasses.field(default_factory=TableOptions)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,6 +64,7 @@ class FitJob:
     world: MDP
     demonstrations: Demonstrations
     model: RobustIRL
+    understood: str
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
         """Learn. A fit that fails is kept all the same; its summary says so."""
@@ -107,7 +110,7 @@ def prepare_fit(request: FitRequest) -> FitJob:
         as_positive("the tolerance", request.tolerance)
     environment = find_environment(request.environment, request.discount, allow_import=request.allow_import)
     world = environment.mdp(request.noise, request.noise_model)
-    given = demonstrations.load(request.demonstrations)
+    given, understood = _read(request, environment)
     given.check_against(world)
     kind = request.reward or environment.reward_model
     reward = make_reward_model(kind, world.num_states, environment.features, seed=request.seed, world=environment.name)
@@ -120,7 +123,24 @@ def prepare_fit(request: FitRequest) -> FitJob:
         tail=request.tail,
         throw=False,
     )
-    return FitJob(environment, world, given, model)
+    return FitJob(environment, world, given, model, understood)
+
+
+def _read(request: FitRequest, environment: envs.Environment) -> tuple[Demonstrations, str]:
+    """Read the demonstrations; where they have names, number them as the environment does."""
+    given, understood = demonstrations.load_with_note(request.demonstrations, request.table)
+    used = {name: words for name, words in given.names.items() if words is not None}
+    if not used:
+        return given, understood
+    known = {name: getattr(environment, name) for name in used}
+    for name in used:
+        if known[name] is None:
+            kind = name.removesuffix("_names")
+            raise InvalidInputError(
+                f"{request.demonstrations} names its {kind}s, as {used[name][0]!r}, but {environment.name} has no names"
+                f" for them; number them from 0, or save the world with an array {name!r}."
+            )
+    return given.renumber(**known), understood
 
 
 def write_fit(job: FitJob, out: Path) -> list[Path]:
@@ -139,8 +159,8 @@ def _fill(job: FitJob, folder: Path) -> list[Path]:
     model = job.model
     model.save(folder / "model.npz")
     texts = {
-        "policy.csv": policy_csv(model),
-        "reward.csv": reward_csv(model),
+        "policy.csv": policy_csv(model, job.environment.state_names, job.environment.action_names),
+        "reward.csv": reward_csv(model, job.environment.state_names),
         "summary.txt": f"{job.environment.name}\n\n{model.summary()}\n",
     }
     for name, text in texts.items():
@@ -150,19 +170,29 @@ def _fill(job: FitJob, folder: Path) -> list[Path]:
     return [folder / "model.npz", *(folder / name for name in texts), *figures]
 
 
-def policy_csv(model: RobustIRL) -> str:
-    """One row a state: the most likely action, and the probability of each; numbers in full precision."""
+def policy_csv(
+    model: RobustIRL, state_names: Sequence[str] | None = None, action_names: Sequence[str] | None = None
+) -> str:
+    """Write one row per state: the most likely action, the probability of each, and their names if there are any."""
     policy = np.asarray(model.policy_, dtype=np.float64)
     best = policy.argmax(-1)
     rows = [[s, int(best[s]), *map(repr, policy[s].tolist())] for s in range(len(policy))]
-    return _csv(["state", "action", *(f"probability_{a}" for a in range(policy.shape[1]))], rows)
+    header = ["state", "action", *(f"probability_{a}" for a in range(policy.shape[1]))]
+    if state_names is not None:
+        header, rows = [*header, "state_name"], [[*row, state_names[row[0]]] for row in rows]
+    if action_names is not None:
+        header, rows = [*header, "action_name"], [[*row, action_names[row[1]]] for row in rows]
+    return _csv(header, rows)
 
 
-def reward_csv(model: RobustIRL) -> str:
-    """One row a state: the learnt reward, the expert's occupancy and the mixture's."""
+def reward_csv(model: RobustIRL, state_names: Sequence[str] | None = None) -> str:
+    """Write one row per state: the learnt reward, the expert's occupancy, the mixture's, and the state's name."""
     columns = [np.asarray(x, dtype=np.float64) for x in (model.reward_, model.expert_occupancy_, model.occupancy_)]
     rows = [[s, *map(repr, numbers)] for s, numbers in enumerate(np.stack(columns, -1).tolist())]
-    return _csv(["state", "reward", "expert_occupancy", "occupancy"], rows)
+    header = ["state", "reward", "expert_occupancy", "occupancy"]
+    if state_names is not None:
+        header, rows = [*header, "state_name"], [[*row, state_names[row[0]]] for row in rows]
+    return _csv(header, rows)
 
 
 def _csv(header: list[str], rows: list[list]) -> str:

@@ -51,11 +51,11 @@ def test_the_fit_is_consistent_with_its_reward(alpha):
 def test_standard_irl_matches_a_feasible_expert_exactly(seed):
     world = random_world(seed)
     reward = np.random.default_rng(100 + seed).normal(size=6)
-    rho = state_occupancy(world, expert_policy(world, reward))
+    rho = state_occupancy(world, expert_policy(world, reward, temperature=1.0))
     result = fit(world, rho, optimizer=LBFGS, steps=500, tolerance=1e-9)
     assert result.verdict.status == Status.CONVERGED
     # The maximum-entropy policy of a given state occupancy is unique, and the expert's is one.
-    assert jnp.allclose(result.player, expert_policy(world, reward), atol=1e-5)
+    assert jnp.allclose(result.player, expert_policy(world, reward, temperature=1.0), atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(3))
