@@ -11,6 +11,8 @@ from robustirl.demonstrations.estimation.chain import TransitionCounts as Transi
 from robustirl.demonstrations.estimation.chain import transition_counts as transition_counts
 from robustirl.demonstrations.estimation.concentration import episodes_needed as episodes_needed
 from robustirl.demonstrations.estimation.concentration import l1_radius as l1_radius
+from robustirl.demonstrations.estimation.dynamics import DynamicsEstimate as DynamicsEstimate
+from robustirl.demonstrations.estimation.dynamics import estimate_dynamics as estimate_dynamics
 from robustirl.demonstrations.estimation.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.estimation.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.io.files import load as load
@@ -31,10 +33,12 @@ if not TYPE_CHECKING:
 __all__ = [
     "AlphaEstimate",
     "Demonstrations",
+    "DynamicsEstimate",
     "Episode",
     "OccupancyEstimate",
     "episodes_needed",
     "estimate_alpha",
+    "estimate_dynamics",
     "estimate_occupancy",
     "from_minari",
     "load",

@@ -1,5 +1,6 @@
 """Figures of the library's objects: one of the two rooms that import matplotlib."""
 
+from robustirl.plotting.alpha import figure_alpha as figure_alpha
 from robustirl.plotting.fit import figure_fit as figure_fit
 from robustirl.plotting.maps import bare as bare
 from robustirl.plotting.maps import draw_policy as draw_policy
@@ -19,6 +20,7 @@ from robustirl.plotting.theory import figure_theory as figure_theory
 
 __all__ = [
     "draw_reward_map",
+    "figure_alpha",
     "figure_fit",
     "figure_theory",
     "save_figure",

@@ -1,0 +1,45 @@
+"""Every way to choose α against the best α in hindsight, over worlds, mismatches, amounts of data and draws.
+
+On each draw of demonstrations the learner is fitted at every candidate α. Beside them stand the automatic choice
+(`irl.select_alpha`), the estimates from moves with and without actions (`demonstrations.estimate_alpha`), and transfer:
+learn in the expert's world as estimated from recorded actions, plan in the learner's with the reward found. Returns are
+exact, in the learner's world. The share of a choice is the part of standard IRL's loss that it removes,
+
+    1 - (optimum - return) / (optimum - return at α = 1):        0 is α = 1, 1 is optimal, negative is worse.
+"""
+
+import dataclasses
+
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count
+from robustirl.paper.studies.alpha_cells import cell_names
+from robustirl.paper.studies.alpha_results import COLUMNS, rows_of, worst_rows
+from robustirl.paper.studies.alpha_runs import specs_of
+from robustirl.paper.studies.registry import Frame, register_study
+
+
+@register_study("alpha")
+@dataclasses.dataclass(frozen=True)
+class AlphaStudy:
+    """Compare the automatic α, the estimates from moves and transfer with every fixed α and the best in hindsight."""
+
+    draws: int = 10
+    """How many draws of the demonstrations."""
+    episodes: tuple[int, ...] = (20, 100, 1000)
+    """Numbers of episodes."""
+    cells: tuple[str, ...] = ()
+    """Beginnings of the names of cells, such as gridworld-1 or random; all cells if omitted."""
+
+    def run(self, frame: Frame) -> None:
+        """Run what is missing, and write a table of groups and one of the worst cells."""
+        as_count("--draws", self.draws, 1)
+        for count in self.episodes:
+            as_count("--episodes", count, 1)
+        names = [name for name in cell_names() if not self.cells or name.startswith(self.cells)]
+        if not names:
+            raise InvalidInputError(
+                f"no cell begins with {', '.join(self.cells)}; choose from {cell_names()[0]!r} etc."
+            )
+        records = frame.compute(specs_of(names, self.episodes, self.draws))
+        frame.write_table("alpha", COLUMNS, rows_of(records))
+        frame.write_table("alpha-worst", ("cell", "episodes", "mean α", "share of auto", "best"), worst_rows(records))

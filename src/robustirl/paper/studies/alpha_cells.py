@@ -1,0 +1,148 @@
+"""The pairs of worlds of the study of α: the paper's, Gymnasium's, a corridor with a hole, and random ones."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from robustirl import envs
+from robustirl.envs import NOISE_MODELS, PUBLISHED
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+from robustirl.paper.finite.context import ExperimentContext
+from robustirl.rewards import AbstractReward
+
+PAPER_WORLDS = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4", "gridworld-l", "objectworld")
+PAIRS = ((0.0, 0.1), (0.0, 0.2), (0.1, 0.0), (0.2, 0.0))  # (ε_L, ε_E), both directions.
+TOY_TEXT = {
+    ("frozen-lake", "slip"): ((0.0, 0.2), (0.0, 2 / 3), (0.2, 0.0), (2 / 3, 0.0)),
+    ("frozen-lake-8x8", "slip"): ((0.0, 0.2), (0.0, 2 / 3), (0.2, 0.0), (2 / 3, 0.0)),
+    ("cliff-walking", "wind"): ((0.0, 0.1), (0.0, 0.4), (0.1, 0.0), (0.4, 0.0)),
+    ("taxi", "rain"): ((0.0, 0.2), (0.2, 0.0)),
+}
+HOLES = ("hole, expert slips", "hole, learner slips")
+MISMATCHES = ("uniform", "local", "relabelled", "one-state", "reversed")
+RANDOM_SEEDS = 10
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cell:
+    """One pair of worlds.
+
+    Attributes:
+        name: What tables call it.
+        group: `paper`, `toy text`, `hole` or `random`.
+        learner, expert: The worlds that plans and fits are made in.
+        learner_walks, expert_walks: The worlds that returns are measured and demonstrations drawn in; they differ from
+            the others only under the noise model `published`.
+        reward: The true reward.
+        expert_kind: `soft` or `optimal`.
+        total: Whether returns are totals of 1000 steps; otherwise they are discounted.
+        model: The learner's reward model; one parameter per state if None.
+    """
+
+    name: str
+    group: str
+    learner: MDP
+    expert: MDP
+    learner_walks: MDP
+    expert_walks: MDP
+    reward: np.ndarray
+    expert_kind: str
+    total: bool
+    model: AbstractReward | None = None
+
+
+def cell_names() -> tuple[str, ...]:
+    """Return the names of all cells.
+
+    Example:
+        >>> names = cell_names()
+        >>> len(names), names[0]
+        (138, 'gridworld-1, uniform-state, 0 / 0.1')
+    """
+    paper = [_pair_name(env, noise, *pair) for env in PAPER_WORLDS for noise in NOISE_MODELS for pair in PAIRS]
+    toys = [_pair_name(env, noise, *pair) for (env, noise), pairs in TOY_TEXT.items() for pair in pairs]
+    drawn = [f"random, {kind}, {seed}" for kind in MISMATCHES for seed in range(RANDOM_SEEDS)]
+    return (*paper, *toys, *HOLES, *drawn)
+
+
+def _pair_name(environment: str, noise_model: str, learner: float, expert: float) -> str:
+    return f"{environment}, {noise_model}, {learner:.3g} / {expert:.3g}"
+
+
+@functools.lru_cache(maxsize=32)
+def find_cell(name: str) -> Cell:
+    """Return the cell of this name."""
+    if name not in cell_names():
+        raise InvalidInputError(f"there is no cell {name!r}; the study's cell_names() lists all of them.")
+    if name in HOLES:
+        return _hole(name)
+    first, second, last = name.split(", ")
+    if first == "random":
+        return _random(name, second, int(last))
+    pairs = PAIRS if first in PAPER_WORLDS else TOY_TEXT[first, second]
+    learner, expert = next(pair for pair in pairs if _pair_name(first, second, *pair) == name)
+    environment = envs.make(first)
+    walks: Callable[..., MDP] = environment.evaluation_mdp if second == PUBLISHED else environment.mdp
+    model = None if environment.features is None else ExperimentContext(environment, second).reward_model()
+    paper = first in PAPER_WORLDS
+    return Cell(
+        name,
+        "paper" if paper else "toy text",
+        environment.mdp(learner, second),
+        environment.mdp(expert, second),
+        walks(learner, second),
+        walks(expert, second),
+        np.asarray(environment.reward),
+        "soft" if paper else "optimal",
+        total=True,
+        model=model if paper else None,
+    )
+
+
+def _hole(name: str) -> Cell:
+    """Return a corridor of six cells to a goal, with a hole that a slip falls into from the middle ones."""
+    goal, hole, over = 5, 6, 7
+    calm, slippery = (np.zeros((8, 3, 8)) for _ in range(2))
+    for cell in range(5):
+        for action, step in enumerate((-1, 0, 1)):
+            place = min(max(cell + step, 0), goal)
+            calm[cell, action, place] = 1.0
+            slippery[cell, action, place] += 0.8
+            slippery[cell, action, hole if cell in (2, 3) and step else cell] += 0.2
+    for rows in (calm, slippery):
+        rows[[goal, hole, over], :, over] = 1.0
+    reward = np.array([-0.1] * 5 + [1.0, -1.0, 0.0])
+    start = np.eye(8)[0]
+    worlds = [MDP(rows, discount=0.95, initial=start) for rows in (calm, slippery)]
+    learner, expert = worlds if name == HOLES[0] else worlds[::-1]
+    return Cell(name, "hole", learner, expert, learner, expert, reward, "optimal", total=True)
+
+
+def _random(name: str, kind: str, seed: int) -> Cell:
+    """Return a world of twenty states and four actions with three outcomes each, and a mismatch."""
+    random = np.random.default_rng(seed)
+    states, actions = 20, 4
+    rows = np.zeros((states, actions, states))
+    for state in range(states):
+        for action in range(actions):
+            rows[state, action, random.choice(states, 3, replace=False)] = random.dirichlet([6, 1, 1])
+    reward = 2 * random.normal(size=states) * (random.random(states) < 0.4)
+    learner = expert = rows
+    uniform = 0.75 * rows + 0.25 / states
+    if kind == "uniform":
+        expert = uniform
+    elif kind == "local":
+        expert = 0.7 * rows + 0.3 * rows.mean(1, keepdims=True)
+    elif kind == "relabelled":
+        expert = rows[:, random.permutation(actions)]
+    elif kind == "one-state":
+        expert = rows.copy()
+        state = int(random.integers(states))
+        expert[state] = 0.2 * rows[state] + 0.8 / states
+    else:
+        learner = uniform
+    ours, theirs = MDP(learner, discount=0.95), MDP(expert, discount=0.95)
+    return Cell(name, "random", ours, theirs, ours, theirs, reward, "soft", total=False)

@@ -1,0 +1,45 @@
+"""What decided on an automatic α: explained and missed visits, and the gain, over the candidates."""
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from robustirl.irl import AlphaSelection
+from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
+
+
+def figure_alpha(selection: AlphaSelection) -> Figure:
+    """Draw the curves of `select_alpha`: left what decides which α are admissible, right which of them is chosen.
+
+    Example:
+        >>> from robustirl.irl import select_alpha
+        >>> from robustirl.demonstrations import Demonstrations
+        >>> from robustirl.mdp import MDP
+        >>> world = MDP([[[0.5, 0.5], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
+        >>> walks = Demonstrations.from_arrays([[0, 0, 1], [0, 1]] * 10, terminated=True)
+        >>> len(figure_alpha(select_alpha(world, walks, candidates=[1.0, 0.9])).axes)
+        2
+    """
+    strength = 1 - selection.candidates
+    chosen = 1 - selection.alpha
+    explained, missed = (curve - curve[0] for curve in (selection.distance, selection.gap))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        left.plot(strength, explained / 2, color=ROBUST[3], marker="v", label="half of what the opponent explains")
+        left.plot(strength, missed, color=ROBUST[1], marker="D", label="what it misses")
+        left.set(title="admissible while the lower curve is lower", ylabel="visits, l1 distance")
+        right.errorbar(
+            strength, selection.gain, np.nan_to_num(selection.gain_error, posinf=0.0), color=STANDARD, marker="o",
+            capsize=3, label="gain over α = 1",
+        )  # fmt: skip
+        right.axhline(0, color=OPTIMAL, linewidth=1)
+        right.set(title="gain by the rewards of two halves", ylabel="discounted return")
+        for axis in (left, right):
+            axis.set_xlabel("1 - α, the opponent's share")
+            barred = strength[~selection.admissible]
+            if barred.size:
+                axis.axvspan(barred.min(), strength.max(), color="#eeeeee", zorder=0, label="not admissible")
+            axis.axvline(chosen, color=ROBUST[4], linestyle="--", label=f"chosen, α = {selection.alpha:g}")
+            axis.legend(fontsize=8)
+    return figure

@@ -1,0 +1,69 @@
+"""The study of α: its cells exist, its shares are right by hand, and its command resumes."""
+
+import numpy as np
+import pytest
+
+from robustirl.paper.studies.alpha_cells import MISMATCHES, cell_names, find_cell
+from robustirl.paper.studies.alpha_results import rows_of, shares, worst_rows
+from robustirl.paper.studies.alpha_runs import CHOICES, AlphaRecord, AlphaSpec
+from tests.commands import robustirl
+
+HOLE = "hole, expert slips"
+
+
+def records_of(values, cell=HOLE, draw=0):
+    found = []
+    for choice in CHOICES:
+        alpha = float(choice) if choice[0] in "01" else 0.9
+        found.append(AlphaRecord(AlphaSpec(cell, 100, draw, choice), alpha, values.get(choice, -10.0), 0.0, 0.0))
+    return found
+
+
+def test_shares_rows_and_worst_cells_by_hand():
+    records = records_of({"0.9": -2.0, "auto": -5.0, "transfer": -40.0})
+    found = shares(records)[HOLE, 100, 0]
+    assert (found["1"], found["0.9"], found["auto"], found["transfer"]) == (0.0, 0.8, 0.5, -3.0)
+    hole, everything = rows_of([*records, *records_of({"auto": -10.0}, draw=1)])
+    assert hole[1:] == everything[1:]
+    assert (hole[0], hole[2], hole[5], hole[6]) == ("hole", "0.250", "0.00", "0.25")
+    assert hole[9:] == ("-1.000", "0.9", "0.400", "0.400")  # Transfer counts as -2 in the mean.
+    assert worst_rows(records) == [(HOLE, "100", "0.900", "0.500", "0.800")]
+
+
+def test_where_standard_loses_nothing_there_is_nothing_to_remove():
+    assert shares(records_of({"1": 0.0}))[HOLE, 100, 0]["auto"] == 0
+
+
+@pytest.mark.parametrize("kind", MISMATCHES)
+def test_random_worlds_have_the_mismatch_of_their_name(kind):
+    cell = find_cell(f"random, {kind}, 0")
+    learner, expert = (np.asarray(world.kernel.to_array()) for world in (cell.learner, cell.expert))
+    differs = np.abs(learner - expert).sum(-1).max(-1) > 1e-9
+    assert differs.sum() == (1 if kind == "one-state" else 20)
+    assert (expert.max(-1).mean() > learner.max(-1).mean()) == (kind == "reversed")
+
+
+def test_names_are_found_and_others_refused(refused):
+    assert len(set(cell_names())) == len(cell_names())
+    assert find_cell("frozen-lake, slip, 0 / 0.667").expert_kind == "optimal"
+    with refused("there is no cell 'nowhere'"):
+        AlphaSpec("nowhere", 1, 0, "auto").check()
+
+
+@pytest.mark.slow
+def test_the_command_resumes(here, capsys):
+    line = "study alpha --out out --draws 1 --episodes 20 --cells hole"
+    status, out, _ = robustirl(line, capsys)
+    assert status == 0
+    assert "| hole, learner slips | 20 |" in out
+    before = (here / "out" / "results.csv").read_text()
+    status, again, _ = robustirl(line, capsys)
+    assert (status, again) == (0, out)
+    assert (here / "out" / "results.csv").read_text() == before
+
+
+def test_the_command_refuses_cells_that_are_not_there(here, capsys):
+    status, out, err = robustirl("study alpha --cells nowhere", capsys)
+    assert (status, out) == (2, "")
+    assert "no cell begins with nowhere" in err
+    assert not list(here.iterdir())
