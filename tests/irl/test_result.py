@@ -91,7 +91,7 @@ def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
 
 
 def test_the_names_of_version_01_are_kept_with_a_warning():
-    with pytest.warns(DeprecationWarning, match="FitVerdict.planned is deprecated; use FitVerdict.valid"):
+    with pytest.warns(DeprecationWarning, match="FitVerdict.planned is now FitVerdict.valid"):
         assert made().verdict.planned
-    with pytest.warns(DeprecationWarning, match="use RelativeEntropyVerdict.valid"):
+    with pytest.warns(DeprecationWarning, match="is now RelativeEntropyVerdict.valid"):
         assert not verdict(valid=False).sound

@@ -6,11 +6,11 @@ here, once for both.
 
 import abc
 import enum
-import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import equinox as eqx
 import jax
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import ScopedModule
@@ -70,7 +70,7 @@ class AbstractFit(ScopedModule):
     def trimmed(self) -> "Self":
         """Return the fit with its history cut to the steps taken; loops reserve room for more."""
         length = self.verdict.history_length()
-        return eqx.tree_at(lambda fit: fit.history, self, jax.tree.map(lambda log: log[:length], self.history))
+        return eqx.tree_at(lambda fit: fit.history, self, jax.tree.map(lambda log: _first(log, length), self.history))
 
     @abc.abstractmethod
     def explain_failure(self, which: str) -> str:
@@ -79,6 +79,12 @@ class AbstractFit(ScopedModule):
     @abc.abstractmethod
     def explain_gap(self, tolerance: float, which: str) -> str:
         """Return a sentence about a fit that took all steps and missed its tolerance."""
+
+
+def _first(log: Any, length: int) -> Any:
+    """Return the first entries, taken on the host: on the device every length would be a program."""
+    entries = np.asarray(log)[:length]
+    return jax.device_put(entries) if isinstance(log, jax.Array) else entries
 
 
 AnyFit = TypeVar("AnyFit", bound=AbstractFit)
@@ -95,8 +101,3 @@ def require_success(fit: AnyFit, tolerance: float | None, which: str = "") -> An
     if tolerance is not None and verdict.status == Status.BUDGET:
         raise ConvergenceError(fit.explain_gap(tolerance, which))
     return fit
-
-
-def warn_renamed(old: str, new: str) -> None:
-    """Warn that an attribute of version 0.1 has another name now."""
-    warnings.warn(f"{old} is deprecated; use {new}.", DeprecationWarning, stacklevel=3)

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import DeviceModule, as_float, sum_tolerance
 from robustirl._runtime.deprecations import warn_renamed
@@ -72,6 +72,10 @@ class AbstractKernel(DeviceModule):
     def row_sums(self) -> Float[Array, "S A"]:
         """Return Σ_s' T(s'|s,a): one, or zero where there is no such action."""
 
+    def available(self) -> Bool[Array, "S A"]:
+        """Return which actions exist: those whose rows are not all zeros."""
+        return self.row_sums() > 0
+
     @abc.abstractmethod
     def self_transitions(self) -> Float[Array, "S A"]:
         """Return T(s|s,a), the probability of staying in a state."""
@@ -122,6 +126,15 @@ class AbstractKernel(DeviceModule):
             return matrix[first * actions : last * actions].toarray().reshape(last - first, actions, states)
 
         return read
+
+    def padded(self, states: int, actions: int) -> "AbstractKernel | None":
+        """Return this kernel among more states and actions, built on the host; None if the kernel cannot be padded.
+
+        The further states are reached from nowhere else and are left by nothing: action 0 stays in them. Further
+        actions have rows of zeros.
+        """
+        del states, actions
+        return None
 
     def staying(self) -> Float[Array, "S A"]:
         """Return `self_transitions()`, under its name of version 0.1."""
@@ -184,6 +197,19 @@ class DenseKernel(AbstractKernel):
 
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
+
+    def available(self) -> Bool[Array, "S A"]:
+        if not checks.concrete(self.probabilities) or jax.default_backend() != "cpu":
+            return super().available()
+        return jax.device_put(np.asarray(self.probabilities).any(-1))  # Without a program for every size of world.
+
+    def padded(self, states: int, actions: int) -> "DenseKernel":
+        size, width, _ = self.probabilities.shape
+        array = np.zeros((states, actions, states), self.probabilities.dtype)
+        array[:size, :width, :size] = self.probabilities
+        further = np.arange(size, states)
+        array[further, 0, further] = 1
+        return eqx.tree_at(lambda kernel: kernel.probabilities, self, as_float(array))
 
     def self_transitions(self) -> Float[Array, "S A"]:
         return jnp.diagonal(self.probabilities, axis1=0, axis2=2).T

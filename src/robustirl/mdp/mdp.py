@@ -53,7 +53,7 @@ class MDP(DeviceModule):
     ):
         self.kernel = kernel if isinstance(kernel, AbstractKernel) else DenseKernel(kernel)
         size = (self.kernel.num_states, self.kernel.num_actions)
-        exists = self.kernel.row_sums() > 0
+        exists = self.kernel.available()
         self.mask = exists if mask is None else _as_mask(mask, size)
         start = np.full(size[0], 1 / size[0]) if initial is None else initial
         checks.require_shape("the initial distribution", start, size[:1], "states")

@@ -91,6 +91,15 @@ class SuccessorKernel(AbstractKernel):
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)
 
+    def padded(self, states: int, actions: int) -> "SuccessorKernel":
+        size, width, successors = self.probabilities.shape
+        array = np.zeros((states, actions, successors), self.probabilities.dtype)
+        array[:size, :width] = self.probabilities
+        array[size:, 0, 0] = 1
+        lists = np.broadcast_to(np.arange(states, dtype=np.int32)[:, None, None], array.shape).copy()
+        lists[:size, :width] = self.next_states
+        return eqx.tree_at(lambda k: (k.next_states, k.probabilities), self, (jax.device_put(lists), as_float(array)))
+
     def self_transitions(self) -> Float[Array, "S A"]:
         here = self.next_states == jnp.arange(self.num_states)[:, None, None]
         return jnp.where(here, self.probabilities, 0).sum(-1)

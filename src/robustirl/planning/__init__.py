@@ -14,6 +14,7 @@ from robustirl.planning.linear.dense import PolicyInverse as PolicyInverse
 from robustirl.planning.linear.dense import invert_policy as invert_policy
 from robustirl.planning.linear.dense import refine_occupancy as refine_occupancy
 from robustirl.planning.linear.dense import solve_policy as solve_policy
+from robustirl.planning.linear.dense import writes_matrices as writes_matrices
 from robustirl.planning.operators import Temperatures as Temperatures
 from robustirl.planning.operators import as_temperatures as as_temperatures
 from robustirl.planning.operators import hard_backup as hard_backup

@@ -1,7 +1,7 @@
 """Reward models R_θ(s): how parameters become one reward per state.
 
 A model is a function of its parameters; the parameters are a separate tree of arrays, so that any
-optimiser can move them and nothing else. The learning loop asks a model for nothing more than this.
+optimizer can move them and nothing else. The learning loop asks a model for nothing more than this.
 """
 
 import abc
@@ -9,7 +9,8 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
@@ -18,15 +19,23 @@ from robustirl.types import ArrayLike, FloatTree
 
 
 class AbstractReward(DeviceModule):
-    """A parametrised reward over the states of a world."""
+    """A parametrized reward over the states of a world."""
 
     @abc.abstractmethod
     def initial_parameters(self) -> FloatTree:
-        """Where learning starts."""
+        """Return the parameters that learning starts from."""
 
     @abc.abstractmethod
     def __call__(self, parameters: FloatTree) -> Float[Array, " S"]:
-        """The reward of every state under these parameters, differentiable in them."""
+        """Return the reward of every state under these parameters, differentiable in them."""
+
+    def padded(self, states: int) -> "AbstractReward | None":
+        """Return this model for a world of more states, whose rewards are zero; None if it cannot be padded.
+
+        Its parameters are those of this model, with arrays that may have further entries at their ends.
+        """
+        del states
+        return None
 
 
 class TabularReward(AbstractReward):
@@ -45,6 +54,9 @@ class TabularReward(AbstractReward):
 
     def __call__(self, parameters: Float[Array, " S"]) -> Float[Array, " S"]:
         return parameters
+
+    def padded(self, states: int) -> "TabularReward":
+        return TabularReward(states)
 
 
 class LinearReward(AbstractReward):
@@ -72,6 +84,9 @@ class LinearReward(AbstractReward):
 
     def __call__(self, parameters: Float[Array, " d"]) -> Float[Array, " S"]:
         return self.features @ parameters
+
+    def padded(self, states: int) -> "LinearReward":
+        return eqx.tree_at(lambda model: model.features, self, _with_zero_rows(self.features, states))
 
 
 class NetworkReward(AbstractReward):
@@ -111,3 +126,27 @@ class NetworkReward(AbstractReward):
         for layer in parameters[:-1]:
             hidden = jax.nn.relu(jax.vmap(layer)(hidden))
         return jax.vmap(parameters[-1])(hidden)[:, 0]
+
+    def padded(self, states: int) -> "_PaddedNetwork":
+        network = eqx.tree_at(lambda model: model.features, self, _with_zero_rows(self.features, states))
+        return _PaddedNetwork(network, jax.device_put(np.arange(states) < len(self.features)))
+
+
+class _PaddedNetwork(AbstractReward):
+    """A network reward in a padded world: the network gives a reward to features of zeros, too."""
+
+    network: NetworkReward
+    exists: Bool[Array, " S"]
+
+    def initial_parameters(self) -> FloatTree:
+        return self.network.initial_parameters()
+
+    def __call__(self, parameters: FloatTree) -> Float[Array, " S"]:
+        return jnp.where(self.exists, self.network(parameters), 0)
+
+
+def _with_zero_rows(features: Float[Array, "S d"], states: int) -> Float[Array, "padded_S d"]:
+    """Return features with rows of zeros at the end, built on the host."""
+    array = np.zeros((states, features.shape[1]), features.dtype)
+    array[: features.shape[0]] = features
+    return as_float(array)

@@ -3,11 +3,13 @@
 import dataclasses
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl.irl._callbacks import Loop
 from robustirl.irl.mce.loop import LoopState, Problem
+from robustirl.irl.mce.padding import cut_fit, cut_parameters, cut_policy
 from robustirl.irl.mce.programs import advance_compiled, finish_compiled
 from robustirl.irl.mce.result import Fit
 from robustirl.rewards import AbstractReward
@@ -44,10 +46,15 @@ Callback = Callable[[Step], object]
 
 
 class SteppedFit(Loop[LoopState, Fit]):
-    """One fit, one step at a time."""
+    """One fit, one step at a time.
 
-    def __init__(self, problem: Problem):
-        self._problem = problem
+    Args:
+        problem: What is run, perhaps in a padded world.
+        original: What was asked for, and what reports and results are about.
+    """
+
+    def __init__(self, problem: Problem, original: Problem):
+        self._problem, self._original = problem, original
         self._steps = int(problem.steps)
 
     def advance(self, state: LoopState) -> LoopState:
@@ -67,11 +74,12 @@ class SteppedFit(Loop[LoopState, Fit]):
             step=step,
             occupancy_gap=float(state.history.occupancy_gap[step]),
             dual=float(state.history.dual[step]),
-            parameters=state.parameters,
-            player=state.solution.player,
-            _model=self._problem.model,
+            parameters=cut_parameters(state.parameters, self._original),
+            player=cut_policy(state.solution.player, self._original),
+            _model=self._original.model,
         )
 
     def finish(self, state: LoopState, stopped: bool) -> Fit:
         """Return the fit as it stands."""
-        return finish_compiled(self._problem, state, jnp.asarray(stopped)).trimmed()
+        found = jax.block_until_ready(finish_compiled(self._problem, state, jnp.asarray(stopped)))
+        return cut_fit(found.trimmed(), self._original)

@@ -23,8 +23,9 @@ from robustirl.irl._batch import choose_vectorize, one_for_each, unstack
 from robustirl.irl._callbacks import require_callbacks, run_with_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
+from robustirl.irl.mce.padding import pad_parameters, pad_problem
 from robustirl.irl.mce.problem import Problem, Settings, prepare
-from robustirl.irl.mce.programs import advance_compiled, begin_compiled, finish_compiled, learn_batch
+from robustirl.irl.mce.programs import advance_compiled, begin_compiled, learn_batch
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM
 from robustirl.mdp import MDP
@@ -97,11 +98,13 @@ def fit(
 
 def _learn(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) -> Fit:
     """Run the loop, in one stretch or with a stop after every step: the same programs serve both."""
-    state = begin_compiled(problem, start)
+    padded = pad_problem(problem)
+    loop = SteppedFit(padded, problem)
+    state = begin_compiled(padded, None if start is None else pad_parameters(start, padded))
     if callbacks:
-        return run_with_callbacks(SteppedFit(problem), state, callbacks)[0]
-    state = advance_compiled(problem, state, problem.steps + 1)
-    return jax.block_until_ready(finish_compiled(problem, state, jnp.asarray(False))).trimmed()
+        return run_with_callbacks(loop, state, callbacks)[0]
+    state = jax.block_until_ready(advance_compiled(padded, state, padded.steps + 1))
+    return loop.finish(state, stopped=False)
 
 
 @working_precision

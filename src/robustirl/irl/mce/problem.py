@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from robustirl._runtime import WORKING_BYTES, as_float, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import make_once, stack
+from robustirl.irl._optimizer_identity import canonical_optimizer
 from robustirl.mdp import MDP, MarkovGame, as_count, as_occupancy, as_positive, as_world, checks
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
@@ -157,7 +158,7 @@ def _as_optimizer(optimizer: optax.GradientTransformation) -> optax.GradientTran
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimizer is needed, such as optax.adam(0.1)."
         )
-    return optimizer
+    return canonical_optimizer(optimizer)
 
 
 def _as_starts(starts: Sequence[Tree] | None, models: Sequence[AbstractReward]) -> list[FloatTree | None]:
