@@ -15,12 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from gymnasium.envs.toy_text.frozen_lake import MAPS
 
-import robustirl
 from robustirl import envs, irl, planning
 from robustirl.demonstrations import Demonstrations, load, rollout_gymnasium, save
 from robustirl.envs.gymnasium.tables import from_gymnasium
 
-robustirl.enable_x64()
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
 plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
 

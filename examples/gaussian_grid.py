@@ -15,12 +15,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import BoundaryNorm
 
-import robustirl
 from robustirl.control import EXPERT, collect, evaluate, train_expert
 from robustirl.envs import GaussianGrid
 from robustirl.irl import RelativeEntropyConfig, fit_relative_entropy
 
-robustirl.enable_x64()
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
 plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
 

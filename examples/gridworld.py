@@ -12,10 +12,8 @@ import jax
 import matplotlib.pyplot as plt
 import numpy as np
 
-import robustirl
 from robustirl import demonstrations, envs, irl, planning, theory
 
-robustirl.enable_x64()
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
 plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
 

@@ -18,8 +18,7 @@ from typing import Any
 LARGEST = 1_000_000  # Bytes; code and templates need no more.
 
 FIT = """
-from robustirl import envs, irl, planning, enable_x64
-enable_x64()
+from robustirl import envs, irl, planning
 env = envs.make("three-state")
 world = env.mdp(noise=0.1)
 rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward, kind="optimal"))

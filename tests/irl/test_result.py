@@ -85,8 +85,8 @@ def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
         require_success(ended(valid=False), None, " (fit 1 of 2)")
     largest = float(np.abs(made().reward).max())
     assert str(caught.value).startswith(
-        "the planner did not reach its accuracy after 12 steps of the fit (fit 1 of 2), where the largest reward was"
-        f" {largest:.1e}; take"
+        "the planner did not reach its accuracy in float64 after 12 steps of the fit (fit 1 of 2), where the largest"
+        f" reward was {largest:.1e}; take"
     )
 
 

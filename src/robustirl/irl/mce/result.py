@@ -86,10 +86,12 @@ class Fit(AbstractFit):
         return mixture(self.player, self.opponent, self.alpha)
 
     def explain_failure(self, which: str) -> str:
+        dtype = np.asarray(self.value).dtype
+        remedy = "use double precision, take fewer steps" if dtype == np.float32 else "take smaller or fewer steps"
         return (
-            f"the planner did not reach its accuracy after {int(self.verdict.steps)} steps of the fit{which}, where"
-            f" the largest reward was {float(np.abs(self.reward).max()):.1e}; take smaller or fewer steps, use double"
-            " precision if this was single, or pass throw=False to keep the last valid iterate."
+            f"the planner did not reach its accuracy in {dtype} after {int(self.verdict.steps)} steps of the"
+            f" fit{which}, where the largest reward was {float(np.abs(self.reward).max()):.1e}; {remedy}, or pass"
+            " throw=False to keep the last valid iterate."
         )
 
     def explain_gap(self, tolerance: float, which: str) -> str:
