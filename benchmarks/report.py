@@ -11,7 +11,7 @@ import plots
 from front_table import BEGIN, quantecon, renew
 from reading import LOCAL, NOISES, Results, cell, count, places, read, table
 from report_sections import continuous, learning, memory, profile
-from robustirl._runtime.files import write_atomically
+from robustirl._runtime import write_atomically
 from targets import targets
 
 METHODS = ("value-iteration", "newton", "newton-krylov", "newton-sparse")

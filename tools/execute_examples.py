@@ -148,7 +148,7 @@ def _pictures() -> Iterator[bytes]:
 
 def main() -> None:
     """Run the examples asked for and write their pages."""
-    from robustirl._runtime.files import write_atomically
+    from robustirl._runtime import write_atomically
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     known = [path.stem for path in examples()]

@@ -152,6 +152,9 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def support_moved_modules() -> None:
-    """Make modules of version 0.1 importable; those that still exist under their names come first."""
+    """Make modules of version 0.1 importable.
+
+    They are looked for first, because a folder that an old installation left behind would pass for the old package.
+    """
     if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
-        sys.meta_path.append(_MovedModules())
+        sys.meta_path.insert(0, _MovedModules())

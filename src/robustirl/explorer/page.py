@@ -5,6 +5,7 @@ content policy in it forbids that it could. Its style and its scripts are files 
 """
 
 import dataclasses
+import importlib.metadata
 import importlib.resources
 import json
 import math
@@ -87,27 +88,35 @@ def register_exhibit(exhibit: Exhibit) -> Exhibit:
     return exhibit
 
 
+def _exhibits() -> dict[str, Exhibit]:
+    """Return all exhibits, after loading the packages that bring some (entry-point group `robustirl.exhibits`)."""
+    for entry in importlib.metadata.entry_points(group="robustirl.exhibits"):
+        entry.load()
+    return _EXHIBITS
+
+
 def payload(
     store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
 ) -> tuple[dict[str, Any], str]:
     """Return what the page knows: a JSON object, and the arrays it points into as compressed text."""
-    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in _EXHIBITS]
+    exhibits = _exhibits()
+    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in exhibits]
     if not runs:
         raise InvalidInputError(f"{store.folder} holds no finished run yet; finish the command that made it first.")
     pool = Pool()
-    makers = {name: exhibit.rows(pool, certificates, store) for name, exhibit in _EXHIBITS.items()}
+    makers = {name: exhibit.rows(pool, certificates, store) for name, exhibit in exhibits.items()}
     rows = {}
-    for result in store.results(*_EXHIBITS):
+    for result in store.results(*exhibits):
         progress(len(rows), len(runs))
         spec = result.record.spec
         rows[spec] = makers[kind_of(spec).name](result)
     progress(len(runs), len(runs))
     ordered = [{name: _plain(value) for name, value in rows[spec].items()} for spec in runs]
-    extra = [exhibit.extra(makers[name]) for name, exhibit in _EXHIBITS.items()]
+    extra = [exhibit.extra(makers[name]) for name, exhibit in exhibits.items()]
     data = {
         "store": store.folder.resolve().name,
         "configuration": store.configuration,
-        "asked": sum(kind_of(spec).name in _EXHIBITS for spec in store.specs),
+        "asked": sum(kind_of(spec).name in exhibits for spec in store.specs),
         **{key: value for entries in extra for key, value in entries.items()},
         "rows": ordered,
         "arrays": {

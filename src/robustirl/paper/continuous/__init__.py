@@ -1,6 +1,5 @@
 """The paper's continuous experiment: experts, runs, statistics, report."""
 
-from robustirl.paper.continuous.explorer_rows import continuous_row as continuous_row
 from robustirl.paper.continuous.kind import CONTINUOUS as CONTINUOUS
 from robustirl.paper.continuous.kind import EXPERT as EXPERT
 from robustirl.paper.continuous.specs import ContinuousRecord as ContinuousRecord

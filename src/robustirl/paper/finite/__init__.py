@@ -1,7 +1,6 @@
 """The paper's finite experiments: specs, contexts, catalogue, comparison, report."""
 
 from robustirl.paper.finite.context import ExperimentContext as ExperimentContext
-from robustirl.paper.finite.explorer_rows import Finite as Finite
 from robustirl.paper.finite.kind import FINITE as FINITE
 from robustirl.paper.finite.specs import Record as Record
 from robustirl.paper.finite.specs import RunSpec as RunSpec
