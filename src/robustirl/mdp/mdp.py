@@ -3,6 +3,8 @@ r"""Markov decision processes without a reward, and the two-player game the pape
 The reward is a separate argument everywhere, because the learner has none (M = M_θ \ R_θ, Section 2.1).
 """
 
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +22,9 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
 from robustirl.types import ArrayLike
+
+if TYPE_CHECKING:
+    from robustirl.mdp.transitions import Recording
 
 
 class MDP(DeviceModule):
@@ -65,6 +70,44 @@ class MDP(DeviceModule):
         self.discount = _as_number("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
         if checks.concrete(self.kernel, self.mask):
             _check_mask(np.asarray(self.mask), np.asarray(exists))
+
+    @classmethod
+    def from_transitions(
+        cls,
+        demonstrations: "Recording",
+        *,
+        discount: ArrayLike,
+        num_states: int | None = None,
+        num_actions: int | None = None,
+        prior: float | int = 0.0,
+        unseen: str = "mask",
+        initial: ArrayLike | None = None,
+    ) -> "MDP":
+        """Estimate a world from recorded transitions: counts, with a prior. For worlds without a table.
+
+        Args:
+            demonstrations: Episodes with actions, from anyone who tried things in this world. States in which one
+                terminated, and states that were never left, become absorbing.
+            discount: γ.
+            num_states: |S|; the largest recorded state plus one if omitted.
+            num_actions: |A|; likewise.
+            prior: How many transitions the prior counts for in each pair of state and action. The prior is where
+                recorded transitions led from that state, whatever the action.
+            unseen: What becomes of pairs that were never tried: `mask` makes them unavailable, `prior` gives them the
+                prior, `refuse` raises an error that names one. The log says how many there are.
+            initial: P₀; how often episodes began in each state if omitted.
+
+        Example:
+            >>> from robustirl.demonstrations import Demonstrations
+            >>> tries = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], [[0], [0, 1]], terminated=True)
+            >>> world = MDP.from_transitions(tries, discount=0.9)
+            >>> np.asarray(world.kernel.to_array()).tolist()
+            [[[0.5, 0.5], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]
+        """
+        from robustirl.mdp.transitions import estimate_world  # That file is built on this one.
+
+        options = {"num_states": num_states, "num_actions": num_actions, "prior": prior, "unseen": unseen}
+        return estimate_world(demonstrations, discount=discount, initial=initial, **options)  # pyright: ignore[reportArgumentType]
 
     @property
     def num_states(self) -> int:
