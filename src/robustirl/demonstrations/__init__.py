@@ -1,4 +1,4 @@
-"""What an expert left behind: trajectories, their files, and the occupancy they show with its error."""
+"""Hold, read, write and sample demonstrations, and estimate the occupancy they show with its error."""
 
 from typing import TYPE_CHECKING
 

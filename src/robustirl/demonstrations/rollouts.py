@@ -1,4 +1,4 @@
-"""Demonstrations from a known world: episodes of a policy, drawn from the kernel itself.
+"""Sample demonstrations in a known world: episodes of a policy, drawn from its kernel.
 
 All episodes move together, one step at a time; those that have ended drop out, so the work is proportional to the
 number of transitions. A state that is never left, whatever is done, ends its episode as terminated; the horizon
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def sample_demonstrations(
     mdp: MDP, policy: ArrayLike, *, episodes: int, horizon: int, key: PRNGKeyArray, with_actions: bool = True
 ) -> Demonstrations:
-    """Episodes of `policy` in `mdp`, from its initial distribution.
+    """Sample episodes of `policy` in `mdp`, from its initial distribution.
 
     Args:
         mdp: The world of the demonstrator, M^E.
         policy: π(a|s), `[S, A]`.
-        episodes: How many.
+        episodes: The number of episodes.
         horizon: The most transitions of one episode; 0 draws start states alone.
         key: Where the randomness comes from. The same key gives the same episodes, in either precision.
         with_actions: Record the actions too.

@@ -17,7 +17,7 @@ GOAL, HOLE = np.array([24.0, 92.0, 55.0]), np.array([70.0, 74.0, 82.0])
 
 
 def block(states: int) -> tuple[int, int]:
-    """Rows and columns of the smallest near-square block that holds so many states.
+    """Return rows and columns of the smallest near-square block that holds so many states.
 
     Example:
         >>> block(501)
@@ -28,7 +28,7 @@ def block(states: int) -> tuple[int, int]:
 
 
 def picture(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walker: int | None) -> np.ndarray:
-    """The world as an array `[height, width, 3]` of bytes.
+    """Return the world as an array `[height, width, 3]` of bytes.
 
     Args:
         shape: Rows and columns of cells.
@@ -85,7 +85,7 @@ def text(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walker: 
 
 
 def _goals(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The ends that pay best."""
+    """Return the ends that pay best."""
     return ends & (rewards == np.max(rewards, where=ends, initial=-np.inf))
 
 

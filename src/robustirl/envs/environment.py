@@ -21,7 +21,7 @@ class Environment(abc.ABC):
     @property
     @abc.abstractmethod
     def reward(self) -> np.ndarray:
-        """The true reward R(s) `[S]`, known to the expert alone; R(s,a) `[S, A]` where actions are paid for."""
+        """Return the true reward R(s) `[S]`, known to the expert alone; R(s,a) `[S, A]` where actions are paid for."""
 
     @property
     def features(self) -> np.ndarray | None:
@@ -30,44 +30,44 @@ class Environment(abc.ABC):
 
     @property
     def state_names(self) -> tuple[str, ...] | None:
-        """The name of each state, by its number, if states have names."""
+        """Return the name of each state, by its number, if states have names."""
         return None
 
     @property
     def action_names(self) -> tuple[str, ...] | None:
-        """The name of each action, by its number, if actions have names."""
+        """Return the name of each action, by its number, if actions have names."""
         return None
 
     @property
     def layout(self) -> int:
-        """The seed that this layout was drawn with, where layouts are random."""
+        """Return the seed that this layout was drawn with, where layouts are random."""
         return 0
 
     @property
     def expert(self) -> str:
-        """Which expert the published runs have here: `soft` or `optimal` (see `planning.expert_policy`)."""
+        """Return which expert the published runs have here: `soft` or `optimal` (see `planning.expert_policy`)."""
         return "soft"
 
     @property
     def reward_model(self) -> str:
-        """What the reward is learnt with here: `tabular`, `linear` in the features, or a `network` of them."""
+        """Return what the reward is learned with here: `tabular`, `linear` in the features, or a `network` of them."""
         return "tabular" if self.features is None else "linear"
 
     @property
     @abc.abstractmethod
     def noise_models(self) -> tuple[str, ...]:
-        """The noise models this environment knows, its default first."""
+        """Return the noise models this environment knows, its default first."""
 
     @abc.abstractmethod
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
-        """The world at noise ε, in which policies are planned and demonstrations are made."""
+        """Return the world at noise ε, in which policies are planned and demonstrations are made."""
 
     def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
-        """The world in which returns are measured: `mdp` itself, except where a noise model says otherwise."""
+        """Return the world in which returns are measured: `mdp` itself, except where a noise model says otherwise."""
         return self.mdp(noise, noise_model)
 
     def choose_noise_model(self, noise: float, noise_model: str | None) -> str:
-        """The noise model to use, after checking the request."""
+        """Return the noise model to use, after checking the request."""
         if not (isinstance(noise, int | float | np.number) and 0 <= noise <= 1):
             raise InvalidInputError(f"the noise is {noise!r}, but a probability between 0 and 1 is needed.")
         if noise_model is None:

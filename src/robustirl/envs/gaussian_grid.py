@@ -92,22 +92,22 @@ class GaussianGrid(DeviceModule):
 
     @property
     def bounds(self) -> tuple[Float[Array, "2"], Float[Array, "2"]]:
-        """The lowest and highest action; what lies outside is clipped."""
+        """Return the lowest and highest action; what lies outside is clipped."""
         high = jnp.full(2, LARGEST_ACTION, dtype=float)
         return -high, high
 
     @property
     def true_weights(self) -> Float[Array, " d"]:
-        """The θ with R(s) = ⟨θ, φ(s)⟩, known to the expert alone."""
+        """Return the θ with R(s) = ⟨θ, φ(s)⟩, known to the expert alone."""
         return jnp.asarray(TRUE_WEIGHTS, dtype=float) / self.scales
 
     def initial(self, *, key: PRNGKeyArray) -> Float[Array, "2"]:
-        """The start, always the upper left corner."""
+        """Return the start, always the upper left corner."""
         del key
         return jnp.asarray(START, dtype=float)
 
     def step(self, state: Float[Array, "2"], action: Float[Array, "2"], draws: Float[Array, "3"]) -> Float[Array, "2"]:
-        """The next state, given three uniform draws."""
+        """Return the next state, given three uniform draws."""
         heard = jnp.clip(action, *self.bounds) / 10
         if self.noise_model in (TOWARDS_ORIGIN, AWAY_FROM_ORIGIN):
             squared = state @ state
@@ -119,7 +119,7 @@ class GaussianGrid(DeviceModule):
         return jnp.clip(state + jnp.where(draws[0] < self.noise, strayed, heard), -1, 1)
 
     def terminal(self, state: Float[Array, "2"]) -> Bool[Array, ""]:
-        """Whether the state lies in the goal region."""
+        """Return whether the state lies in the goal region."""
         # The slack forgives the rounding of twenty moves of 0.05.
         return (state[0] >= GOAL - 1e-6) & (state[1] <= -GOAL + 1e-6)
 
@@ -131,7 +131,7 @@ class GaussianGrid(DeviceModule):
         return self.scales * jnp.stack([x * x, y * y, x, y, pit, goal, jnp.ones_like(x)])
 
     def reward(self, state: Float[Array, "2"]) -> Float[Array, ""]:
-        """The true reward R(s). It does not depend on the scales of the features."""
+        """Return the true reward R(s). It does not depend on the scales of the features."""
         return self.true_weights @ self.features(state)
 
 

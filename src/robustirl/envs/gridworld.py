@@ -28,8 +28,8 @@ class GridWorld(Environment):
         rewards: `[rows, columns]`, the reward of being in each cell.
         goals: The absorbing cells, as (row, column).
         discount: γ.
-        initial: P₀ over cells, `[rows, columns]`; uniform when left out.
-        cell_features: φ of every cell, `[rows, columns, d]`; one-hot features when left out.
+        initial: P₀ over cells, `[rows, columns]`; uniform if omitted.
+        cell_features: φ of every cell, `[rows, columns, d]`; one-hot features if omitted.
 
     Example:
         >>> corridor = GridWorld("corridor", rewards=np.array([[0.0, -1.0, -1.0]]))
@@ -73,7 +73,7 @@ class GridWorld(Environment):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Return rows and columns."""
         return self.rewards.shape  # pyright: ignore[reportReturnType]
 
     @property
@@ -110,7 +110,7 @@ class GridWorld(Environment):
         return MDP(kernel, discount=self.discount, initial=initial, mask=available)
 
     def _geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where moves lead `[S, A]`, which are available `[S, A]`, and which cells are absorbing `[S]`."""
+        """Return where moves lead `[S, A]`, which are available `[S, A]`, and which cells are absorbing `[S]`."""
         rows, columns = self.shape
         cells = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1).reshape(-1, 1, 2)
         targets = cells + np.array(list(MOVES.values()))
@@ -123,7 +123,7 @@ class GridWorld(Environment):
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """A copy that cannot be written to: layouts are shared by all who make the environment."""
+    """Return a copy that cannot be written to: layouts are shared by all who make the environment."""
     array = array.copy()
     array.setflags(write=False)
     return array

@@ -1,9 +1,9 @@
-"""ObjectWorld: a grid whose reward hangs on the distance to coloured objects (Section 5; after Levine et al., 2011).
+"""ObjectWorld: a grid whose reward hangs on the distance to colored objects (Section 5; after Levine et al., 2011).
 
-Every object has an outer and an inner colour; only the outer one matters, the inner one distracts. A cell
+Every object has an outer and an inner color; only the outer one matters, the inner one distracts. A cell
 pays -2 within three cells of an outer blue object, 0 if it is also within two cells of an outer green one, and -1
 otherwise (ℓ1 distances). One of the cells that pay 0 is the goal, which is absorbing. The reward is not
-linear in the features, which say of every colour, outer and inner, whether the nearest such object is closer than
+linear in the features, which say of every color, outer and inner, whether the nearest such object is closer than
 d = 1, 2, …, 10 cells; one feature more flags the goal.
 """
 
@@ -29,7 +29,7 @@ MOST_DRAWS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class PlacedObject:
-    """An object: its cell, and its colours as indices into `COLOURS`."""
+    """An object: its cell, and its colors as indices into `COLOURS`."""
 
     row: int
     column: int
@@ -65,7 +65,7 @@ def object_world(
     discount: float = PAPER_DISCOUNT,
     initial: np.ndarray | None = None,
 ) -> ObjectWorld:
-    """Draw a layout: objects in distinct cells, their colours, and a goal among the cells that pay 0.
+    """Draw a layout: objects in distinct cells, their colors, and a goal among the cells that pay 0.
 
     A draw without such a cell is thrown away and the next one taken, so every seed has a layout, and always the same.
 
@@ -120,16 +120,16 @@ def _distance(objects: tuple[PlacedObject, ...], size: int) -> np.ndarray:
 
 
 def _rewards(objects: tuple[PlacedObject, ...], size: int) -> np.ndarray:
-    blue, green = (_distance(tuple(item for item in objects if item.outer == colour), size) for colour in (BLUE, GREEN))
+    blue, green = (_distance(tuple(item for item in objects if item.outer == color), size) for color in (BLUE, GREEN))
     return np.where(blue <= NEAR_BLUE, np.where(green <= NEAR_GREEN, 0.0, -2.0), -1.0)
 
 
 def _features(objects: tuple[PlacedObject, ...], goal: tuple[int, int], size: int) -> np.ndarray:
-    """φ `[size, size, 41]`: for outer, then inner, for every colour, "closer than d"; then the goal's flag."""
+    """φ `[size, size, 41]`: for outer, then inner, for every color, "closer than d"; then the goal's flag."""
     nearest = [
-        _distance(tuple(item for item in objects if getattr(item, side) == colour), size)
+        _distance(tuple(item for item in objects if getattr(item, side) == color), size)
         for side in ("outer", "inner")
-        for colour in range(len(COLOURS))
+        for color in range(len(COLOURS))
     ]
     closer = np.concatenate([distance[..., None] < THRESHOLDS for distance in nearest], axis=-1)
     flag = np.zeros((size, size, 1))

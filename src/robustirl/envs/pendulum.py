@@ -43,7 +43,7 @@ class PendulumEquations:
     action_space: Any = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
 
     def get_default_params(self) -> PendulumParameters:
-        """A rod of length and mass one."""
+        """Return the parameters of a rod of length and mass one."""
         return PendulumParameters()
 
     def initial(self, rng: PRNGKeyArray, params: PendulumParameters) -> Float[Array, "2"]:
@@ -54,7 +54,7 @@ class PendulumEquations:
     def transition(
         self, state: Float[Array, "2"], action: Float[Array, "1"], rng: object, params: PendulumParameters
     ) -> Float[Array, "2"]:
-        """A step of dt."""
+        """Return the state after a step of dt."""
         del rng
         angle, speed = state
         torque = jnp.clip(action, -MAX_TORQUE, MAX_TORQUE)[0]
@@ -108,7 +108,7 @@ def pendulum_features(observation: Float[Array, "3"]) -> Float[Array, "7"]:
 def pendulum(
     *, length: float = 1.0, mass: float = 1.0, gravity: float = 10.0, discount: float = 0.99
 ) -> FunctionalWorld:
-    """A pendulum as a world for `robustirl.control` and relative-entropy IRL.
+    """Return a pendulum as a world for `robustirl.control` and relative-entropy IRL.
 
     Example:
         >>> heavy = pendulum(mass=1.5)

@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
         return Outcomes(self.next_states[states, order], self.probabilities[states, order])
 
     def dense(self) -> np.ndarray:
-        """The kernel as an array `[S, A, S]`, outcomes listed more than once added up."""
+        """Return the kernel as an array `[S, A, S]`, outcomes listed more than once added up."""
         size, actions, _ = self.next_states.shape
         rows = np.arange(size * actions).reshape(size, actions, 1)
         places = (rows * size + self.next_states).ravel()
@@ -58,7 +58,7 @@ class Outcomes(NamedTuple):
 
 
 def blend(*parts: tuple[float, Outcomes]) -> Outcomes:
-    """The mixture Σ w T of weighted outcomes.
+    """Return the mixture Σ w T of weighted outcomes.
 
     Example:
         >>> still, onward = (Outcomes.certain(np.array([[0], [1]])), Outcomes.certain(np.array([[1], [0]])))
@@ -80,7 +80,7 @@ class TabularEnvironment(Environment):
         outcomes: Where actions lead without noise; an action whose probabilities are all zero does not exist.
         rewards: R(s), `[S]`, or R(s,a), `[S, A]`. It is the same at every noise: an `[S, A]` reward pays for the action
             chosen, whatever becomes of it.
-        initial: P₀, `[S]`; uniform when left out.
+        initial: P₀, `[S]`; uniform if omitted.
         discount: γ.
         disturbances: T̄ by the name of the noise model; the first is the environment's default.
         calm: `[S]`, states that noise leaves alone, besides those that keep whatever enters them.
@@ -145,7 +145,7 @@ class TabularEnvironment(Environment):
         return Outcomes(noisy.next_states, np.where(reached[..., None], noisy.probabilities, undisturbed.probabilities))
 
     def _at_rest(self) -> np.ndarray:
-        """States that noise leaves alone, `[S]`."""
+        """Return states that noise leaves alone, `[S]`."""
         absorbing = never_left(*self.outcomes)
         return absorbing if self.calm is None else absorbing | self.calm
 

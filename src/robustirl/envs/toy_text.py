@@ -8,7 +8,7 @@ states:
     The goal pays 1, and like the holes leads to one more state, where the episode is over: it pays once.
 `cliff_walking`
     A fall leads to the cell fallen into, which pays -100 and from there on is the start: its moves are the start's. (In
-    Gymnasium nobody is ever in those cells.) Other cells pay -1, the goal 0 for ever.
+    Gymnasium nobody is ever in those cells.) Other cells pay -1, the goal 0 at every step.
 `taxi`
     R(s,a) as in Gymnasium, because it fines actions. A delivery leads to one more state, as in `from_gymnasium`.
 
@@ -165,14 +165,14 @@ def taxi(*, name: str = "taxi", discount: float = 0.99) -> TabularEnvironment:
 
 
 def _grid_moves(shape: tuple[int, int], directions: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Where moves lead on a grid, `[S, A]`; against its border, nowhere."""
+    """Return where moves lead on a grid, `[S, A]`; against its border, nowhere."""
     rows, columns = np.indices(shape).reshape(2, -1, 1)
     down, right = np.array(directions).T
     return np.clip(rows + down, 0, shape[0] - 1) * shape[1] + np.clip(columns + right, 0, shape[1] - 1)
 
 
 def _sideways(table: Outcomes, left: list[int] | np.ndarray, right: list[int] | np.ndarray) -> Outcomes:
-    """A move to either side of the one intended, as likely as each other."""
+    """Return a move to either side of the one intended, as likely as each other."""
     return blend((0.5, table.after(np.asarray(left))), (0.5, table.after(np.asarray(right))))
 
 

@@ -1,1 +1,1 @@
-"""What demonstrations tell: occupancies with their error, chains, α."""
+"""Estimate from demonstrations: occupancies with their error, chains, α."""

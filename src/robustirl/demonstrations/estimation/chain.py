@@ -1,4 +1,4 @@
-"""The empirical closed-loop chain: how often the demonstrator went from one state to another.
+"""Count transitions: the empirical closed-loop chain says how often the demonstrator went from one state to another.
 
 P̂(s'|s) = N(s, s') / Σ_s'' N(s, s'') estimates the chain Σ_a π^E(a|s) T^E(s'|s,a) that the expert's policy makes of
 the expert's world, and N(s, a, s') / N(s, a) its kernel T^E itself where actions were recorded. Only pairs that
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TransitionCounts:
-    """How often each recorded move occurred, each once, ordered by source, (action,) target.
+    """Hold how often each recorded move occurred, each once, ordered by source, (action,) target.
 
     Attributes:
         num_states: |S|.
@@ -30,7 +30,7 @@ class TransitionCounts:
         actions: `[n]`, a of each, or None where moves are counted whatever the action was.
         counts: `[n]`, N(s, s') or N(s, a, s').
         visits: `[S]`, how often each state was visited, last states included.
-        terminations: `[S]`, how many episodes terminated in each state: there it stays for ever.
+        terminations: `[S]`, how many episodes terminated in each state: it stays there.
         starts: `[S]`, how many episodes began in each state.
     """
 
@@ -45,16 +45,16 @@ class TransitionCounts:
 
     @property
     def departures(self) -> Int[np.ndarray, " S"]:
-        """How often each state was left by a recorded move (a move may lead back to it): Σ_s' N(s, s')."""
+        """Return how often each state was left by a recorded move (a move may lead back to it): Σ_s' N(s, s')."""
         return np.bincount(self.sources, self.counts, self.num_states).astype(np.int64)
 
     @property
     def initial(self) -> Float[np.ndarray, " S"]:
-        """The empirical initial distribution, P̂₀(s)."""
+        """Return the empirical initial distribution, P̂₀(s)."""
         return self.starts / self.starts.sum()
 
     def to_matrix(self) -> "scipy.sparse.csr_array":
-        """The empirical chain P̂ `[S, S]`; a state that was never left, or in which an episode terminated, stays."""
+        """Return the empirical chain P̂ `[S, S]`; a state never left, or in which an episode terminated, stays."""
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
         stays = (self.departures == 0) | (self.terminations > 0)
@@ -95,8 +95,7 @@ def transition_counts(
     if with_actions:
         if demonstrations.actions is None:
             raise InvalidInputError(
-                "moves cannot be counted by action, because these demonstrations hold states only;"
-                " leave with_actions out."
+                "moves cannot be counted by action, because these demonstrations hold states only; omit with_actions."
             )
         # Each move as one whole number that orders as (s, a, s') does.
         span = int(demonstrations.actions.max(initial=0)) + 1

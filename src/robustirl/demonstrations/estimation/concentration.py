@@ -1,4 +1,4 @@
-r"""How far an occupancy of m sampled episodes can be from the true one, in ℓ1.
+r"""Bound how far an occupancy of m sampled episodes can be from the true one, in ℓ1.
 
 The paper's results hold for the exact ρ and "can be extended to the stochastic estimate of ρ using concentration
 inequalities" (Section 2.2, after Abbeel and Ng, 2004). These are the inequalities. Each episode contributes a
@@ -7,7 +7,7 @@ distribution x_e over states, and ρ̂ = mean of x_e; with f = ‖ρ̂ - ρ‖�
 1. Replacing one episode moves f by at most 2/m, so f <= E f + ε(δ) with probability 1-δ (McDiarmid, 1989).
 2. E f <= Σ_s sqrt(Var_s / m), and Var_s <= ρ_s (1-ρ_s) because 0 <= x_e(s) <= 1; the sum is largest for the
    uniform ρ, so E f <= sqrt((|S|-1) / m). This is `l1_radius`, known before any data.
-3. From the data: let D = (1/m) Σ_s sqrt(Σ_e (x_e(s) - ρ̂(s))²). Symmetrisation gives
+3. From the data: let D = (1/m) Σ_s sqrt(Σ_e (x_e(s) - ρ̂(s))²). Symmetrization gives
    E f <= 2 E (1/m) Σ_s sqrt(Σ_e (x_e(s) - ρ(s))²) <= 2 E (D + f/√m), so E f <= c E D with c = 2 / (1 - 2/√m); and D,
    a norm of the data, moves by at most 2/m with one episode, so E D <= D + ε(δ) with probability 1-δ as well.
    Together, f <= c (D + ε(δ/2)) + ε(δ/2) with probability 1-δ: far smaller than 2 where states are many and an
@@ -21,7 +21,7 @@ from robustirl.mdp import as_count, as_positive
 
 
 def l1_radius(episodes: int, num_states: int, *, confidence: float = 0.95) -> float:
-    """A radius that ‖ρ̂ - ρ‖₁ stays within with probability `confidence`, whatever world and policy are.
+    """Return a radius that ‖ρ̂ - ρ‖₁ stays within with probability `confidence`, whatever world and policy are.
 
     Example:
         >>> round(l1_radius(1000, 100), 3)
@@ -35,7 +35,7 @@ def l1_radius(episodes: int, num_states: int, *, confidence: float = 0.95) -> fl
 def l1_radius_from_data(
     episodes: int, num_states: int, spread: float, *, bias: float = 0.0, confidence: float = 0.95
 ) -> float:
-    """The smaller of `l1_radius` and of what the spread of the data allows, each at half the risk.
+    """Return the smaller of `l1_radius` and of what the spread of the data allows, each at half the risk.
 
     Args:
         episodes: m.
@@ -57,7 +57,7 @@ def l1_radius_from_data(
 
 
 def episodes_needed(radius: float, num_states: int, *, confidence: float = 0.95) -> int:
-    """The fewest episodes for which `l1_radius` is at most `radius`.
+    """Return the fewest episodes for which `l1_radius` is at most `radius`.
 
     Example:
         >>> episodes_needed(0.1, 100)
@@ -79,7 +79,7 @@ def episodes_needed(radius: float, num_states: int, *, confidence: float = 0.95)
 
 
 def as_confidence(confidence: float) -> float:
-    """`confidence` as a checked probability strictly between 0 and 1."""
+    """Return `confidence` as a checked probability strictly between 0 and 1."""
     if not (isinstance(confidence, float | int) and 0 < confidence < 1):
         raise InvalidInputError(f"the confidence is {confidence!r}, but a number between 0 and 1 is needed, as 0.95.")
     return float(confidence)

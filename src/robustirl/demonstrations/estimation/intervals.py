@@ -1,7 +1,7 @@
-"""Intervals for the occupancy of each state, by resampling episodes.
+"""Compute intervals for the occupancy of each state, by resampling episodes.
 
 Steps of an episode depend on each other, episodes do not: they are the unit that is resampled. Contributions x_e(s)
-are zero for most episodes and skewed, where plain percentile intervals fall short, so the bootstrap is studentised
+are zero for most episodes and skewed, where plain percentile intervals fall short, so the bootstrap is studentized
 (Efron and Tibshirani, 1993, Section 12.5): the quantiles of t* = (x̄* - x̄) / s* stand in for the normal's.
 
 A state about which fewer than `ENOUGH` episodes say anything of their own (all others contribute one and the same,
@@ -40,7 +40,7 @@ class Intervals(NamedTuple):
 def bootstrap_intervals(
     contributions: "scipy.sparse.csr_array", *, confidence: float, resamples: int, key: PRNGKeyArray
 ) -> Intervals:
-    """Intervals for the column means of `contributions` `[E, S]`, one row an episode, entries between 0 and 1.
+    """Return intervals for the column means of `contributions` `[E, S]`, one row per episode, entries in [0, 1].
 
     Example:
         >>> import scipy.sparse
@@ -57,11 +57,11 @@ def bootstrap_intervals(
     chosen = np.flatnonzero(reliable)
     for block in np.array_split(chosen, max(1, -(-chosen.size * resamples // RATIOS))):
         if block.size:
-            lower[block], upper[block] = _studentised(columns[:, block], confidence, resamples, key)
+            lower[block], upper[block] = _studentized(columns[:, block], confidence, resamples, key)
     return Intervals(np.clip(lower, 0, 1), np.clip(upper, 0, 1), reliable)
 
 
-def _studentised(
+def _studentized(
     columns: "scipy.sparse.csc_array", confidence: float, resamples: int, key: PRNGKeyArray
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     episodes, _ = _shape(columns)
@@ -87,7 +87,7 @@ def _studentised(
 
 
 def _resamples(episodes: int, count: int, first: int, key: PRNGKeyArray) -> Float[np.ndarray, "E n"]:
-    """How often each episode is drawn in each resample; the same for every block of states, as first is."""
+    """Return how often each episode is drawn in each resample; the same for every block of states, as first is."""
     random = np.random.default_rng([*np.asarray(jax.random.key_data(key)).ravel().tolist(), first])
     drawn = random.integers(episodes, size=(episodes, count)) * count + np.arange(count)
     return np.bincount(drawn.ravel(), minlength=episodes * count).reshape(episodes, count).astype(np.float64)

@@ -1,1 +1,1 @@
-"""Demonstrations from and to files, tables and other libraries."""
+"""Read and write demonstrations: files, tables, frames and other libraries."""

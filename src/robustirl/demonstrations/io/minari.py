@@ -1,4 +1,4 @@
-"""Demonstrations from and to Minari datasets. The one file that imports minari, and only when it is called.
+"""Read and write Minari datasets. The only file that imports minari, and only if it is called.
 
 Minari keeps datasets under `MINARI_DATASETS_PATH`, or `~/.minari/datasets`. Nothing is downloaded here.
 """
@@ -23,7 +23,7 @@ STATES_ONLY = "robustirl_states_only"
 
 
 def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
-    """The episodes of a Minari dataset with discrete observations and actions.
+    """Return the episodes of a Minari dataset with discrete observations and actions.
 
     Args:
         dataset: The dataset, or the id of one that is already on this machine.
@@ -84,7 +84,7 @@ def to_minari(
     Args:
         demonstrations: The episodes, each of at least one transition, because Minari knows no shorter ones.
         dataset_id: As Minari wants it, `namespace/name-v0`; it must not exist yet.
-        num_states: |S|, the size of the observation space; the largest state plus one when left out.
+        num_states: |S|, the size of the observation space; the largest state plus one if omitted.
         num_actions: |A|, the size of the action space, likewise.
         env: A Gymnasium environment (or id, or spec) to take the spaces from, and to name in the dataset.
         metadata: What else `minari.create_dataset_from_buffers` takes: `author`, `description`, `code_permalink`, ….
@@ -136,7 +136,7 @@ def to_minari(
 
 
 def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict, has_actions: bool, metadata: dict):
-    """The dataset, whole or not at all."""
+    """Return the dataset, whole or not at all."""
     from minari.storage import get_dataset_path
 
     try:
@@ -168,7 +168,7 @@ def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict,
 
 
 def _spaces_for(env: Any, limits: list[int]) -> tuple[dict[str, Any], list[int]]:
-    """The spaces of an environment, if they can hold what was recorded, and where they start."""
+    """Return the spaces of an environment, if they can hold what was recorded, and where they start."""
     observations, actions = spaces_of(env)
     starts = []
     for what, space, limit in zip(("states", "actions"), (observations, actions), limits, strict=True):

@@ -164,7 +164,7 @@ def _order(columns: Mapping[str, np.ma.MaskedArray], row: Row) -> tuple[Int[np.n
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """The rows in order, and how messages name them."""
+    """Hold the order of the rows, and name them in messages."""
 
     episode: np.ma.MaskedArray
     order: Int[np.ndarray, " N"]

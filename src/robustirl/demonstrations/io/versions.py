@@ -1,4 +1,4 @@
-"""The schema of demonstration files: one number, raised when what is in them changes."""
+"""Check the schema of demonstration files: one number, raised when their content changes."""
 
 from robustirl._runtime import shown
 from robustirl.errors import InvalidInputError

@@ -34,7 +34,7 @@ def gaussian_grid_env(
     scales: ArrayLike = (1.0,) * 7,
     horizon: int = DEFAULT_HORIZON,
 ) -> "gymnasium.Env":
-    """A Gymnasium environment that moves as `GaussianGrid` does; it truncates after `horizon` steps.
+    """Return a Gymnasium environment that moves as `GaussianGrid` does; it truncates after `horizon` steps.
 
     The observation is the state, and `info["features"]` holds φ of it. `reset(options={"draws": array})`, with an
     array `[T, 3]` of numbers in [0, 1), fixes the noise of the next T steps.
@@ -69,7 +69,7 @@ def register_gaussian_grid() -> str:
 
 @functools.cache
 def _env_class() -> type:
-    """The class, made once; a class statement at the top would import Gymnasium with the package."""
+    """Return the class, made once; a class statement at the top would import Gymnasium with the package."""
     gym = require_gymnasium()
 
     class GaussianGridEnv(gym.Env):

@@ -4,7 +4,7 @@ A `FuncEnv` is a set of pure functions of a state, an action, a random key and p
 all a `World` needs, except that its rewards are those of transitions: so the state carries what the last step paid,
 and R(s) reads it there. Parameters are arrays: worlds of different mass stack into one batch.
 
-An environment is recognised by what it can do, so Gymnasium is not imported here.
+An environment is recognized by what it can do, so Gymnasium is not imported here.
 """
 
 from collections.abc import Callable
@@ -77,29 +77,29 @@ class FunctionalWorld(DeviceModule):
 
     @property
     def draw_size(self) -> int:
-        """One number, which becomes the key of a step."""
+        """Return one number, which becomes the key of a step."""
         return 1
 
     @property
     def bounds(self) -> tuple[Float[Array, " a"], Float[Array, " a"]]:
-        """The lowest and the highest action."""
+        """Return the lowest and the highest action."""
         return as_float(np.asarray(self.env.action_space.low)), as_float(np.asarray(self.env.action_space.high))
 
     def initial(self, *, key: PRNGKeyArray) -> Float[Array, " n"]:
-        """A first state of the environment, and nothing paid yet."""
+        """Return a first state of the environment, and nothing paid yet."""
         return self._with_pay(self.env.initial(key, self.params), jnp.zeros((), dtype=float))
 
     def step(
         self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
     ) -> Float[Array, " n"]:
-        """The next state and what it paid; actions out of bounds are clipped."""
+        """Return the next state and what it paid; actions out of bounds are clipped."""
         key = jax.random.key((draws[0] * 2**32).astype(jnp.uint32))
         here, action = state[:-1], jnp.clip(action, *self.bounds)
         after = self.env.transition(here, action, key, self.params)
         return self._with_pay(after, self.env.reward(here, action, after, key, self.params))
 
     def terminal(self, state: Float[Array, " n"]) -> Bool[Array, ""]:
-        """Whether an episode ends in this state."""
+        """Return whether an episode ends in this state."""
         return jnp.asarray(self.env.terminal(state[:-1], None, self.params), dtype=bool)
 
     def features(self, state: Float[Array, " n"]) -> Float[Array, " d"]:
@@ -108,7 +108,7 @@ class FunctionalWorld(DeviceModule):
         return shown if self.look is None else self.look(shown)
 
     def reward(self, state: Float[Array, " n"]) -> Float[Array, ""]:
-        """What the step into this state paid."""
+        """Return what the step into this state paid."""
         return state[-1]
 
     def _with_pay(self, state: Array, pay: Array) -> Float[Array, " n"]:

@@ -12,7 +12,7 @@ The reward is R(s,a) = Σ p r, `[S, A]`, which has the values of the table exact
 reinforcement learning looks for rewards of states alone, so `state_reward` gives one of those that is as good, where
 there is one. If r depends on the state entered only, r = d(s'), then
 
-    R(s) = d(s) / γ,    and (1-γ) d(s) / γ, for ever, in an absorbing state,
+    R(s) = d(s) / γ,    and (1-γ) d(s) / γ, at every step, in an absorbing state,
 
 makes the value of every policy V(s) + d(s) / γ: another origin for each state, and so the same preference among
 policies, in whatever way the world moves. FrozenLake has such a reward; CliffWalking, where a fall and a step back both

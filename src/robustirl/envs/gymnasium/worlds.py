@@ -45,7 +45,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
     Args:
         environment: One of ours, or the name of a registered one.
         noise: ε of the world to walk in.
-        noise_model: Its noise model; the environment's default when left out.
+        noise_model: Its noise model; the environment's default if omitted.
         render_mode: `rgb_array`, `ansi`, or none.
         options: Go to `envs.make` along with a name.
 
@@ -148,7 +148,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
         self._over = self._stays & ~self._pay.any(-1)
 
     def _draw(self, places: np.ndarray, chances: np.ndarray) -> tuple[int, float]:
-        """One of the places by inverse-transform sampling, and its probability."""
+        """Return one of the places by inverse-transform sampling, and its probability."""
         cumulative = np.cumsum(chances)
         index = int(np.searchsorted(cumulative, self.np_random.random() * cumulative[-1], side="right"))
         index = min(index, len(places) - 1)  # A product that rounds up to the last sum.
@@ -159,7 +159,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
 
 
 def gymnasium_id(name: str) -> str:
-    """The id under which Gymnasium knows an environment of ours.
+    """Return the id under which Gymnasium knows an environment of ours.
 
     Example:
         >>> gymnasium_id("gridworld-1"), gymnasium_id("frozen-lake-8x8")
