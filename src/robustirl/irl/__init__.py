@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
 from robustirl.irl.alpha_selection import CANDIDATES as CANDIDATES

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.planning.evaluation import discounted_return as discounted_return
 from robustirl.planning.evaluation import policy_value as policy_value
 from robustirl.planning.evaluation import state_action_occupancy as state_action_occupancy
