@@ -7,6 +7,7 @@ Every measurement is a line of JSON on standard output, written as soon as it is
 
 import json
 import math
+import re
 import sys
 import time
 from typing import Any
@@ -25,14 +26,25 @@ MOST_EXTRAPOLATED = 100  # Times our patience: what value iteration would take i
 LOOP = 50  # Products or sweeps in one call, where a single one is too short to time.
 
 
+def solver_of(name: str) -> Any:
+    """Return the solver of a name in the result files."""
+    from robustirl import planning
+
+    return getattr(planning, "".join(word.capitalize() for word in name.split("-")))()
+
+
+def name_of(solver: object) -> str:
+    """Return the name of a solver in the result files: `newton-krylov` for NewtonKrylov."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", type(solver).__name__).lower()
+
+
 def size_job(job: dict[str, Any]) -> None:
     """All that is measured at one size and noise model."""
     import jax
     import jax.numpy as jnp
 
     from robustirl.mdp import MDP, MarkovGame
-    from robustirl.planning import solve, state_occupancy
-    from robustirl.planning.solve import choose_method
+    from robustirl.planning import choose_solver, solve, state_occupancy
 
     base = measuring.memory_peak()
     begin = time.perf_counter()
@@ -51,10 +63,10 @@ def size_job(job: dict[str, Any]) -> None:
         for discount in job["discounts"]
         for alpha in job["alphas"]
     }
-    compiled = {choose_method(usual)} - {"newton-sparse"}  # That one compiles parts of it again and again.
+    compiled = {name_of(choose_solver(usual))} - {"newton-sparse"}  # That one compiles parts of it again and again.
     visited = False
     for (discount, alpha), game in games.items():
-        chosen, others = choose_method(game), []
+        chosen, others = name_of(choose_solver(game)), []
         if sweep_seconds is not None and alpha == min(job["alphas"]):
             others = other_methods(job, game.mdp.num_states, discount, sweep_seconds)
         for method in dict.fromkeys((chosen, *others)):
@@ -66,7 +78,7 @@ def size_job(job: dict[str, Any]) -> None:
                 emit("solve", **labels, seconds=guess, extrapolated=True)
                 continue
             row, solution = measuring.timed(
-                lambda game=game, method=method: solve(game, reward, method=method, tolerance=TOLERANCE),
+                lambda game=game, method=method: solve(game, reward, solver=solver_of(method), tolerance=TOLERANCE),
                 repeats=job["repeats"],
                 seconds=job["patience"],
                 compiled=method in compiled,

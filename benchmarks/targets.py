@@ -5,9 +5,10 @@ import math
 from collections.abc import Callable
 
 from reading import FULL, LOCAL, Place, Results, Row, count, one_run, seconds, size_of
-from robustirl.planning.solvers.newton_krylov import SWEEPS
+from robustirl.planning import NewtonKrylov
 
 MILLION, HUNDRED_THOUSAND = 1_000_000, 100_000
+SWEEPS = NewtonKrylov().sweeps
 
 
 @dataclasses.dataclass

@@ -7,13 +7,16 @@ rows are certain, which actions are missing, which states absorb, the discount),
 import contextlib
 import random
 
+import hypothesis
 import numpy as np
 from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
 
-SHAPES = ((1, 1), (2, 2), (5, 4), (12, 2))
+SHAPES = ((2, 2), (5, 4))
+if hypothesis.settings.get_current_profile_name() == "explore":
+    SHAPES = ((1, 1), (2, 2), (5, 4), (12, 2))
 DISCOUNTS = (0.0, 0.5, 0.9, 0.99, 0.999)
 ALPHAS = (1.0, 0.9, 0.5, 0.05)
 TEMPERATURES = (Temperatures(1.0, 0.0), Temperatures(0.0, 0.0), Temperatures(1.0, 0.5), Temperatures(0.3, 0.0))

@@ -40,26 +40,30 @@ NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
 TUNING = {
     "columns": ("LOW_TIES",),
     "krylov": (
-        *("REDUCTION", "MOST_INNER", "SWEPT_REDUCTION", "UNROLLED", "FAR_SIGHTED", "LONG_SIGHTED"),
-        "MOST_REFINEMENTS",
+        *("REDUCTION", "MOST_INNER", "SWEPT_REDUCTION", "UNROLLED"),
+        *("F32_SWEEP_MAX_DISCOUNT", "F32_KRYLOV_MAX_DISCOUNT", "MOST_REFINEMENTS"),
     ),
-    "linear": ("LARGEST_MATRIX", "SQUARED"),
-    "newton": ("CHORD_RATE", "DEFAULT_MAX_STEPS"),
-    "newton_krylov": ("SWEEPS", "ROUGH", "MOST_INNER", "CLOSE", "NEAR", "PATIENCE", "DOUBLING"),
-    "newton_sparse": ("PATIENCE",),
-    "solve": ("SHORT_SIGHTED", "FAR_SIGHTED", "LARGEST_INVERTED", "LARGEST_FACTORED"),
+    "base": ("NEWTON_MAX_STEPS",),
+    "dense": ("LARGEST_MATRIX", "STRAIGHT", "UPDATE_MAX_ERROR"),
+    "newton": ("chord_rate", "ahead_sweeps", "ahead_rounds"),
+    "newton_krylov": ("sweeps", "inner_tol", "max_inner", "f32_tol", "f64_inner_tol", "patience", "doubling"),
+    "newton_sparse": ("sweeps", "patience"),
+    "solve": ("SWEEP_MAX_DISCOUNT", "SPARSE_MIN_DISCOUNT", "LARGEST_INVERTED", "LARGEST_FACTORED"),
 }
 # Tests besides those of a file's own name; of a file that has none, the first of these stand in for them.
 ELSEWHERE = {
-    "columns": ("planning/test_value_iteration.py",),
+    "base": ("planning/test_solve.py",),
+    "columns": ("planning/solvers/test_value_iteration.py",),
     "evaluation": ("planning/test_action_rewards.py",),
     "krylov": ("planning/test_large.py",),
-    "linear": ("planning/test_evaluation.py", "planning/test_large.py"),
-    "newton": ("planning/test_value_iteration.py",),
+    "dense": ("planning/test_evaluation.py", "planning/test_large.py"),
+    "iterates": ("planning/solvers/test_newton_krylov.py", "planning/solvers/test_newton.py"),
+    "newton": ("planning/solvers/test_value_iteration.py",),
     "newton_krylov": ("planning/test_solve.py",),
     "newton_sparse": ("planning/test_solve.py",),
     "operators": ("planning/test_action_rewards.py",),
-    "verdict": ("planning/test_value_iteration.py", "planning/test_action_rewards.py"),
+    "problem": ("planning/test_solve.py",),
+    "verdict": ("planning/solvers/test_value_iteration.py", "planning/test_action_rewards.py"),
     "archive": ("irl/test_saving.py",),
     "encoding": ("irl/test_saving.py",),
     "evidence": ("irl/test_estimator.py",),
@@ -92,11 +96,13 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
             yield Mutant(str(path.relative_to(ROOT)), place, getattr(node, "lineno", 0), change[0])
 
 
-def _tuning(tree: ast.Module, path: Path) -> list[ast.Assign]:
-    """The constants of a file that are there to be tuned."""
+def _tuning(tree: ast.Module, path: Path) -> list[ast.stmt]:
+    """Return the constants and the fields of classes that are there to be tuned."""
     names = TUNING.get(path.stem, ()) if path.is_relative_to(ROOT / "src") else ()
-    assigned = [line for line in tree.body if isinstance(line, ast.Assign)]
-    return [line for line in assigned if isinstance(line.targets[0], ast.Name) and line.targets[0].id in names]
+    fields = [line for block in tree.body if isinstance(block, ast.ClassDef) for line in block.body]
+    assigned = {line: line.targets[0] for line in tree.body if isinstance(line, ast.Assign)}
+    assigned |= {line: line.target for line in fields if isinstance(line, ast.AnnAssign)}
+    return [line for line, target in assigned.items() if isinstance(target, ast.Name) and target.id in names]
 
 
 def _change(node: ast.AST):
@@ -147,7 +153,7 @@ def _plain(text: str) -> list[str]:
 def noticing(file: str) -> list[list[str]]:
     """The tests that ought to notice: the file's own examples and the tests of its name, then those named above."""
     path = Path(file)
-    room, name = path.parts[-2], path.stem
+    room, name = Path(*path.parts[2:-1]), path.stem
     own = [file, f"tests/{room}/test_{name}.py"]
     wider = [f"tests/{test}" for test in ELSEWHERE.get(name, ())]
     if not (ROOT / own[1]).exists():
@@ -212,7 +218,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/torture/mutants.csv"))
     given = parser.parse_args()
     files = [path.resolve() for path in given.files]
-    files = files or [path for room in ROOMS for path in sorted((ROOT / "src" / "robustirl" / room).glob("*.py"))]
+    files = files or [path for room in ROOMS for path in sorted((ROOT / "src" / "robustirl" / room).rglob("*.py"))]
     everything = [mutant for path in files for mutant in mutants_of(path)]
     if given.list:
         for mutant in everything:

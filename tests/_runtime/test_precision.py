@@ -113,7 +113,7 @@ def test_public_functions_work_inside_a_transformation_of_somebody_else():
     world = MDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.5)
 
     def value(reward):
-        return planning.solve(world, reward, method="newton").value
+        return planning.solve(world, reward, solver=planning.Newton()).value
 
     rewards = np.array([[-1.0, 0.0], [1.0, 0.0]])
     exact = [value(reward) for reward in rewards]

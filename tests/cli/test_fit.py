@@ -29,8 +29,7 @@ def test_from_an_expert_to_a_folder(here, capsys):
     assert "wrote found/it/model.npz" in out
     assert "30/30" in err
     model = RobustIRL.load("found/it/model.npz")
-    assert model.alpha == "auto"
-    assert model.alpha_estimate_ is not None
+    assert model.alpha_ == 0.9
     assert " ".join(model.summary().split()) in " ".join((here / "found/it/summary.txt").read_text().split())
     with (here / "found/it/policy.csv").open() as file:
         rows = list(csv.DictReader(file))

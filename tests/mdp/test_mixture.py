@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, DenseKernel, MixtureKernel, SuccessorKernel, dynamics_distance, uniform_policy
 from robustirl.mdp.mixture import LARGEST_DENSE
-from robustirl.planning import newton, state_occupancy
+from robustirl.planning import state_occupancy
+from tests.planners import newton
 from tests.strategies import undisturbed_randomness
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance
-from robustirl.planning import newton, state_occupancy, value_iteration
+from robustirl.planning import state_occupancy
+from tests.planners import newton, value_iteration
 from tests.strategies import generators, policies
 
 SHAPES = ((1, 1, 1), (2, 2, 3), (6, 3, 4))

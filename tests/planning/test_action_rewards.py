@@ -19,15 +19,14 @@ from robustirl.planning import (
     discounted_return,
     expert_policy,
     hard_backup,
-    newton,
     policy_value,
     sampled_total_return,
     soft_backup,
     state_action_occupancy,
     total_return,
     two_player_backup,
-    value_iteration,
 )
+from tests.planners import newton, value_iteration
 from tests.strategies import TEMPERATURES, games, generators, policies, tasks, vectors
 
 SHAPES = ((5, 4),)  # JAX compiles anew for every shape and temperature.

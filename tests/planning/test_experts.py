@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, expert_policy, newton, policy_value, value_iteration
+from robustirl.planning import Temperatures, expert_policy, policy_value
+from tests.planners import newton, value_iteration
 from tests.strategies import games, tasks
 
 SQUARE = MDP(  # Corners 0 to 3 of a square, two moves each; corner 3, across from 0, absorbs.

@@ -9,16 +9,10 @@ import scipy.sparse.linalg
 from robustirl import envs, irl
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, mixture
 from robustirl.mdp.chains import DenseChain
-from robustirl.planning import (
-    expert_policy,
-    newton,
-    policy_value,
-    state_occupancy,
-    total_return,
-    value_iteration,
-)
+from robustirl.planning import expert_policy, policy_value, solve, state_occupancy, total_return
 from robustirl.planning.linear.dense import PolicyInverse, invert_policy, writes_matrices
 from robustirl.planning.linear.krylov import bicgstab, solve_chain
+from tests.planners import value_iteration
 
 SIDE = 15  # 225 states: just too many for a matrix.
 
@@ -69,7 +63,7 @@ def test_values_and_occupancies_are_those_of_a_sparse_direct_solver(env, world):
 @pytest.mark.parametrize("alpha", [1.0, 0.85])
 def test_newton_agrees_with_value_iteration(env, world, alpha):
     game = MarkovGame(world, alpha)
-    fast, slow = newton(game, env.reward), value_iteration(game, env.reward)
+    fast, slow = solve(game, env.reward), value_iteration(game, env.reward)
     assert bool(fast.verdict.converged)
     assert np.abs(fast.value - slow.value).max() <= fast.verdict.error_bound + slow.verdict.error_bound
     assert np.allclose(mixture(fast.player, fast.opponent, alpha).sum(1), 1)

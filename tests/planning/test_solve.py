@@ -2,8 +2,11 @@
 
 import dataclasses
 import functools
+import inspect
+import logging
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,13 +15,24 @@ from robustirl import envs
 from robustirl.envs.noise import noisy_kernel
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, BandedKernel, DenseKernel, MarkovGame, MixtureKernel, SuccessorKernel
-from robustirl.planning import METHODS, Temperatures, choose_method, policy_value, solve, state_occupancy
+from robustirl.planning import (
+    Newton,
+    NewtonKrylov,
+    NewtonSparse,
+    Temperatures,
+    ValueIteration,
+    choose_solver,
+    policy_value,
+    solve,
+    state_occupancy,
+)
 from robustirl.planning.linear.krylov import solve_chain
 
 GRID = envs.GridWorld(
     "grid", rewards=np.random.default_rng(1).uniform(-3, 0, (5, 4)).round(2), goals=((0, 0), (4, 3)), discount=0.9
 )
-SOLVERS = [method for method in METHODS if method != "auto"]
+SOLVERS = [ValueIteration(), Newton(), NewtonKrylov(), NewtonSparse()]
+EVERY_SOLVER = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
 KERNELS = ["array", "lists", "diagonals", "mixture", "mixture of lists"]
 
 
@@ -81,33 +95,33 @@ def reference(kernel, mask, reward, discount, alpha, temperatures=(1.0, 0.0)):
     return value
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@EVERY_SOLVER
 @pytest.mark.parametrize("kind", KERNELS)
-def test_every_solver_on_every_kernel(kind, method):
+def test_every_solver_on_every_kernel(kind, solver):
     mdp, kernel = world(kind)
     for discount in (0.5, 0.99, 0.9999):
-        if (method, discount) == ("value-iteration", 0.9999) and kind != "diagonals":
+        if solver == ValueIteration() and discount == 0.9999 and kind != "diagonals":
             continue  # A quarter of a million sweeps.
         for alpha in (1.0, 0.8):
             expected = reference(kernel, np.asarray(mdp.mask), GRID.reward, discount, alpha)
-            found = solve(MarkovGame(at(mdp, discount), alpha), GRID.reward, method=method)
+            found = solve(MarkovGame(at(mdp, discount), alpha), GRID.reward, solver=solver)
             assert bool(found.verdict.converged)
             scale = max(1.0, float(abs(expected).max()))
             assert abs(found.value - expected.astype(float)).max() <= 1e-9 * scale
             assert float(found.verdict.error_bound) >= abs(found.value - expected.astype(float)).max()
-            if method != "value-iteration":
+            if solver != ValueIteration():
                 assert int(found.verdict.iterations) <= 20
 
 
-@pytest.mark.parametrize("method", SOLVERS)
-def test_hard_maxima_and_rewards_of_actions(method):
+@EVERY_SOLVER
+def test_hard_maxima_and_rewards_of_actions(solver):
     mdp, kernel = world("diagonals")
     hard = Temperatures(0.0, 0.0)
     expected = reference(kernel, np.asarray(mdp.mask), GRID.reward, 0.9, 0.8, hard)
-    found = solve(MarkovGame(mdp, 0.8), GRID.reward, method=method, temperatures=hard)
+    found = solve(MarkovGame(mdp, 0.8), GRID.reward, solver=solver, temperatures=hard)
     np.testing.assert_allclose(found.value, expected.astype(float), rtol=1e-9)
     by_action = np.broadcast_to(GRID.reward[:, None], (20, 4))
-    paid = solve(MarkovGame(mdp, 0.8), by_action, method=method, temperatures=hard)
+    paid = solve(MarkovGame(mdp, 0.8), by_action, solver=solver, temperatures=hard)
     np.testing.assert_allclose(paid.value, found.value, rtol=1e-9)
 
 
@@ -127,9 +141,12 @@ def test_evaluation_on_every_kernel(kind):
     np.testing.assert_allclose(solution, expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["array", "lists", "diagonals"])
-@pytest.mark.parametrize("method", SOLVERS)
-def test_three_states_in_closed_form(kind, method):
+@pytest.mark.parametrize(
+    ("kind", "solver"),
+    [("array", Newton()), ("lists", Newton()), *(("diagonals", solver) for solver in SOLVERS)],
+    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
+)
+def test_three_states_in_closed_form(kind, solver):
     env = envs.ThreeState()
     array = env.mdp(0.1).kernel
     assert isinstance(array, DenseKernel)
@@ -148,30 +165,36 @@ def test_three_states_in_closed_form(kind, method):
     mdp = MDP(kernel, discount=float(mdp.discount), initial=mdp.initial, mask=mdp.mask)
     # From s₁ and s₂ there is no way out, so their values are R/(1-γ) and, with two equal actions, log 2/(1-γ).
     rest = 1 / (1 - float(mdp.discount))
-    found = solve(mdp, env.reward, method=method)
+    found = solve(mdp, env.reward, solver=solver)
     entropy = np.log(np.asarray(mdp.mask).sum(1))
     np.testing.assert_allclose(found.value[1:], (np.asarray(env.reward) + entropy)[1:] * rest, rtol=1e-9)
 
 
+def chosen(game: MarkovGame) -> type:
+    return type(choose_solver(game))
+
+
 def test_the_choice_is_explained_by_size_and_discount():
     small = world("diagonals")[0]
-    assert choose_method(MarkovGame(small)) == "newton"
+    assert chosen(MarkovGame(small)) is Newton
     large = envs.GridWorld("large", rewards=np.zeros((40, 40)))
-    assert choose_method(MarkovGame(large.mdp(0.1))) == "newton-krylov"
-    assert choose_method(MarkovGame(dataclasses.replace(large, discount=0.5).mdp(0.1))) == "value-iteration"
-    assert choose_method(MarkovGame(dataclasses.replace(large, discount=0.9999).mdp(0.1))) == "newton-sparse"
+    assert chosen(MarkovGame(large.mdp(0.1))) is NewtonKrylov
+    assert chosen(MarkovGame(dataclasses.replace(large, discount=0.5).mdp(0.1))) is ValueIteration
+    assert chosen(MarkovGame(dataclasses.replace(large, discount=0.9999).mdp(0.1))) is NewtonSparse
 
 
-def test_an_unknown_method_is_refused(refused):
-    with refused("magic", "newton-krylov"):
-        solve(world("array")[0], GRID.reward, method="magic")
+@pytest.mark.parametrize("solver", ["newton", Newton])
+def test_what_is_no_solver_is_refused(solver, refused):
+    unchecked = inspect.unwrap(solve)  # The type checks that only tests run under would come first.
+    with refused(f"the solver is {solver!r}", "planning.Newton()"):
+        unchecked(world("array")[0], GRID.reward, solver=solver)
 
 
-@pytest.mark.parametrize("method", SOLVERS)
-def test_a_budget_too_small_is_said(method):
+@EVERY_SOLVER
+def test_a_budget_too_small_is_said(solver):
     mdp, _ = world("diagonals")
-    found = solve(at(mdp, 0.999), GRID.reward, method=method, max_steps=1, throw=False)
-    exact = solve(at(mdp, 0.999), GRID.reward, method="newton")
+    found = solve(at(mdp, 0.999), GRID.reward, solver=solver, max_steps=1, throw=False)
+    exact = solve(at(mdp, 0.999), GRID.reward, solver=Newton())
     if not bool(found.verdict.converged):
         # The bound is attained, in an absorbing state.
         assert float(found.verdict.error_bound) >= (1 - 1e-9) * abs(found.value - exact.value).max()
@@ -179,27 +202,27 @@ def test_a_budget_too_small_is_said(method):
 
 def test_direct_methods_win_where_the_world_is_small_enough_or_a_grid(monkeypatch):
     grid = envs.GridWorld("middling", rewards=np.zeros((15, 15)), discount=0.9999)  # Too large for matrices by default,
-    assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton-sparse"
+    assert chosen(MarkovGame(grid.mdp(0.1))) is NewtonSparse
     with monkeypatch.context() as gpu:
         gpu.setattr("jax.default_backend", lambda: "gpu")
-        assert choose_method(MarkovGame(grid.mdp(0.1))) == "newton"  # but there not for one at this discount.
-    assert choose_method(MarkovGame(dataclasses.replace(grid, discount=0.99).mdp(0.1))) == "newton-krylov"
+        assert chosen(MarkovGame(grid.mdp(0.1))) is Newton  # but there not for one at this discount.
+    assert chosen(MarkovGame(dataclasses.replace(grid, discount=0.99).mdp(0.1))) is NewtonKrylov
     large = envs.GridWorld("large", rewards=np.zeros((40, 40)), discount=0.9999)
     lists = MDP(SuccessorKernel(np.zeros((1600, 1, 1), int), np.ones((1600, 1, 1))), discount=0.9999)
-    assert choose_method(MarkovGame(lists)) == "newton-krylov"  # Lists may lead anywhere, and factors fill up.
-    assert choose_method(MarkovGame(large.mdp(0.1, "uniform-action"))) == "newton-sparse"
+    assert chosen(MarkovGame(lists)) is NewtonKrylov  # Lists may lead anywhere, and factors fill up.
+    assert chosen(MarkovGame(large.mdp(0.1, "uniform-action"))) is NewtonSparse
 
 
-def test_in_compiled_code_the_factorisation_is_not_chosen():
-    chosen = []
+def test_in_compiled_code_the_factorization_is_not_chosen():
+    found = []
 
     @eqx.filter_jit
     def look(game):
-        chosen.append(choose_method(game))
+        found.append(chosen(game))
 
     for side in (15, 40):  # The discount is not known there, and taken for an ordinary one.
         look(MarkovGame(envs.GridWorld("large", rewards=np.zeros((side, side)), discount=0.9999).mdp(0.1)))
-    assert chosen == ["newton-krylov"] * 2
+    assert found == [NewtonKrylov] * 2
 
 
 def test_a_world_beyond_the_memory_is_refused_before_work_starts(monkeypatch, refused):
@@ -211,13 +234,53 @@ def test_a_world_beyond_the_memory_is_refused_before_work_starts(monkeypatch, re
 
 
 @pytest.mark.parametrize(
-    ("method", "name"),
+    ("solver", "name"),
     [
-        ("value-iteration", "value iteration stopped"),
-        ("newton", "Newton's method stopped"),
-        ("newton-krylov", "Newton's method with BiCGStab stopped"),
+        (ValueIteration(), "value iteration stopped"),
+        (Newton(), "Newton's method stopped"),
+        (NewtonKrylov(), "Newton's method with BiCGStab stopped"),
     ],
 )
-def test_the_method_asked_for_is_the_one_that_runs(method, name):
+def test_the_solver_asked_for_is_the_one_that_runs(solver, name):
     with pytest.raises(ConvergenceError, match=f"^{name} after [12] steps"):
-        solve(at(world("diagonals")[0], 0.999), GRID.reward, method=method, max_steps=1)
+        solve(at(world("diagonals")[0], 0.999), GRID.reward, solver=solver, max_steps=1)
+
+
+def test_one_program_serves_all_temperatures_and_limits(caplog):
+    mdp, _ = world("lists")
+
+    def programs(**options) -> int:
+        caplog.clear()
+        with jax.log_compiles(), caplog.at_level(logging.WARNING):
+            solve(mdp, GRID.reward, throw=False, **options)
+        return sum("Compiling jit(_run)" in record.message for record in caplog.records)
+
+    programs(temperatures=Temperatures(0.7, 0.0), max_steps=3)
+    assert programs(temperatures=Temperatures(), max_steps=2) == 0
+    assert programs(temperatures=Temperatures(2.0, 0.0)) == 0
+    assert programs(temperatures=Temperatures(2.0, 0.3)) == 1  # Zero or not is part of the program.
+
+
+BEYOND = [(NewtonKrylov(), 1 - 1e-10, 1.0), (NewtonSparse(), 1 - 1e-10, 1.0), *((s, 0.9, 1e15) for s in SOLVERS)]
+
+
+@pytest.mark.parametrize(("solver", "discount", "scale"), BEYOND)
+def test_a_bound_beyond_the_temperature_is_never_silent(solver, discount, scale):
+    mdp, _ = world("diagonals")
+    cause = rf"at discount {discount!r} float64 can certify values of size \d\.\de\+1\d to no better than .*"
+    with pytest.raises(ConvergenceError, match=rf"{cause}more than the temperature 1\.0 .* use a smaller discount"):
+        solve(at(mdp, discount), scale * GRID.reward, solver=solver)
+    found = solve(at(mdp, discount), scale * GRID.reward, solver=solver, throw=False)
+    assert not found.verdict.converged
+    assert float(found.verdict.error_bound) > 1.0
+    # Whoever asks for a relative accuracy gets it.
+    assert solve(at(mdp, discount), scale * GRID.reward, solver=solver, tolerance=1e-4).verdict.converged
+
+
+def test_large_rewards_are_solved_to_the_temperature_where_that_can_be_certified():
+    # 1e-10 of these values is 30 temperatures; the default is as tight as the policies need.
+    mdp, _ = world("diagonals")
+    found = solve(mdp, 1e10 * GRID.reward)
+    assert 1e-10 * np.abs(found.value).max() > 10
+    assert found.verdict.converged
+    assert found.verdict.error_bound <= 1.0

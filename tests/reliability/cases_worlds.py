@@ -15,8 +15,9 @@ from robustirl.mdp import (
     as_reward,
     dynamics_distance,
 )
-from robustirl.planning import Temperatures, newton, value_iteration
+from robustirl.planning import Temperatures
 from robustirl.rewards import LinearReward, NetworkReward
+from tests.planners import newton, value_iteration
 from tests.reliability.cases import KERNEL, WORLD, Case
 
 POLICY = [[0.5, 0.5], [1.0, 0.0]]

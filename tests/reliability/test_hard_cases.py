@@ -9,7 +9,8 @@ import pytest
 from robustirl.irl import fit
 from robustirl.irl._result import Status
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, newton, state_occupancy, value_iteration
+from robustirl.planning import Temperatures, state_occupancy
+from tests.planners import newton, value_iteration
 from tests.reliability import reference
 
 SOLVERS = pytest.mark.parametrize("solver", [value_iteration, newton])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import discounted_return, expert_policy, newton, state_occupancy
+from robustirl.planning import discounted_return, expert_policy, state_occupancy
 from robustirl.theory import bounds
 from robustirl.theory.alpha import opponent_world
+from tests.planners import newton
 from tests.theory.leaking import gap_of_leaving, leaking_world, leaving
 
 ALWAYS_LEAVE = np.tile([0.0, 1.0], (2, 1))

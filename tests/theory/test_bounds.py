@@ -8,10 +8,11 @@ import pytest
 
 from robustirl.envs import ThreeState, make
 from robustirl.mdp import MDP, MarkovGame, dynamics_distance, mixture, policy_distance
-from robustirl.planning import discounted_return, expert_policy, newton, state_occupancy
+from robustirl.planning import discounted_return, expert_policy, state_occupancy
 from robustirl.theory import bounds
 from robustirl.theory.alpha import choose_alpha, opponent_world, worst_opponent_world
 from robustirl.theory.constants import kappa, require_comparable, reward_magnitude
+from tests.planners import newton
 from tests.strategies import kernels, policies, undisturbed_randomness, vectors, worlds
 
 SLACK = 1e-9  # Solver and rounding errors, relative to the values.

@@ -13,10 +13,11 @@ from scipy.optimize import linprog
 from robustirl.envs.three_state import ThreeState
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance, uniform_policy
-from robustirl.planning import Temperatures, discounted_return, newton, policy_value
+from robustirl.planning import Temperatures, discounted_return, policy_value
 from robustirl.theory.certificate import certify
 from robustirl.theory.robust import robust_soft_value
 from robustirl.theory.uncertainty import KINDS
+from tests.planners import newton
 from tests.strategies import generators, policies, tasks
 
 DISCOUNTS = (0.5, 0.9, 0.99)

@@ -8,9 +8,10 @@ import pytest
 
 from robustirl.envs import make
 from robustirl.mdp import MDP, MarkovGame, dynamics_distance, mixture
-from robustirl.planning import discounted_return, expert_policy, newton, state_occupancy
+from robustirl.planning import discounted_return, expert_policy, state_occupancy
 from robustirl.theory import bounds, find_matching_policy, opponent_world
 from robustirl.theory.robust import robust_soft_value
+from tests.planners import newton
 from tests.strategies import policies, vectors, worlds
 from tests.theory.test_bounds import pairs
 

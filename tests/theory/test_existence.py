@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from robustirl import envs
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel
-from robustirl.planning import Temperatures, expert_policy, newton, state_occupancy, value_iteration
+from robustirl.planning import Temperatures, expert_policy, state_occupancy
 from robustirl.theory.existence import (
     closest_occupancy,
     find_matching_policy,
@@ -24,6 +24,7 @@ from robustirl.theory.existence import (
     rank_test,
     rank_test_counterexample,
 )
+from tests.planners import newton, value_iteration
 from tests.strategies import generators, policies, worlds
 
 SMALL = {"shapes": ((2, 2), (5, 4)), "discounts": (0.5, 0.9, 0.99)}

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import newton, soft_backup, state_action_occupancy, state_occupancy
+from robustirl.planning import soft_backup, state_action_occupancy, state_occupancy
 from robustirl.theory.existence import find_matching_policy
 from robustirl.theory.gradient import log_loss, log_loss_gradient, soft_value
+from tests.planners import newton
 from tests.strategies import policies, vectors, worlds
 
 

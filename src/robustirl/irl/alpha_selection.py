@@ -70,7 +70,7 @@ class AlphaSelection:
         decisive: Whether the data decided; if not, α = 1 is a default.
         note: In a sentence, what decided.
         episodes: How many episodes it rests on.
-        fits: The fits of the candidates, to all episodes.
+        fit: The fit at `alpha`, to all episodes.
     """
 
     alpha: float
@@ -86,12 +86,7 @@ class AlphaSelection:
     decisive: bool
     note: str
     episodes: int
-    fits: tuple[Fit, ...]
-
-    @property
-    def fit(self) -> Fit:
-        """The fit at `alpha`, to all episodes."""
-        return self.fits[list(self.candidates).index(self.alpha)]
+    fit: Fit
 
     def as_estimate(self, moves: int, confidence: float) -> AlphaEstimate:
         """Return the choice as an `AlphaEstimate`; its interval is the range of admissible candidates."""
@@ -186,7 +181,7 @@ def select_alpha(
         decisive=decisive,
         note=note,
         episodes=episodes,
-        fits=tuple(fitted),
+        fit=fitted[chosen],
     )
 
 

@@ -17,7 +17,6 @@ from robustirl.demonstrations import (
 )
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_selection import select_alpha
-from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import ArrayLike
 
@@ -48,7 +47,7 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
 
-def collect_evidence(
+def gather(
     mdp: MDP,
     data: Demonstrations | OccupancyEstimate | ArrayLike,
     *,
@@ -64,7 +63,7 @@ def collect_evidence(
     Example:
         >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
         >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], terminated=True)
-        >>> found = collect_evidence(world, walks, alpha=0.9, tail="hold", confidence=0.95)
+        >>> found = gather(world, walks, alpha=0.9, tail="hold", confidence=0.95)
         >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
         (2, [0.625, 0.375], ())
     """
@@ -110,7 +109,9 @@ def _alpha(
     if alpha != "auto":
         raise InvalidInputError(f"alpha is {alpha!r}, but a number with 0 < alpha <= 1 or 'auto' is needed.")
     if demonstrations is None:
-        return None, WITHOUT_EVIDENCE
+        raise InvalidInputError(
+            "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number."
+        )
     found = select_alpha(mdp, demonstrations, tail=tail, **options)
     return found.as_estimate(demonstrations.num_transitions, confidence), found.alpha
 

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime import deprecated_names
-from robustirl.mdp import checks as checks
+from robustirl._runtime.deprecations import deprecated_names
 from robustirl.mdp.absorbing import absorbing_states as absorbing_states
 from robustirl.mdp.absorbing import never_left as never_left
 from robustirl.mdp.banded import BandedKernel as BandedKernel

@@ -2,7 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime import deprecated_names
+from robustirl._runtime.deprecations import deprecated_names
+from robustirl.planning._deprecated import choose_method as choose_method
+from robustirl.planning._deprecated import newton as newton
+from robustirl.planning._deprecated import newton_sparse as newton_sparse
+from robustirl.planning._deprecated import value_iteration as value_iteration
+from robustirl.planning.backward_induction import backward_induction as backward_induction
 from robustirl.planning.evaluation import discounted_return as discounted_return
 from robustirl.planning.evaluation import policy_value as policy_value
 from robustirl.planning.evaluation import state_action_occupancy as state_action_occupancy
@@ -10,6 +15,9 @@ from robustirl.planning.evaluation import state_occupancy as state_occupancy
 from robustirl.planning.evaluation import total_return as total_return
 from robustirl.planning.experts import expert_policy as expert_policy
 from robustirl.planning.experts import require_expert_kind as require_expert_kind
+from robustirl.planning.iterates import Iterate as Iterate
+from robustirl.planning.iterates import choose as choose
+from robustirl.planning.iterates import iterate as iterate
 from robustirl.planning.linear.dense import PolicyInverse as PolicyInverse
 from robustirl.planning.linear.dense import invert_policy as invert_policy
 from robustirl.planning.linear.dense import refine_occupancy as refine_occupancy
@@ -18,20 +26,22 @@ from robustirl.planning.linear.dense import writes_matrices as writes_matrices
 from robustirl.planning.operators import Temperatures as Temperatures
 from robustirl.planning.operators import as_temperatures as as_temperatures
 from robustirl.planning.operators import hard_backup as hard_backup
+from robustirl.planning.operators import is_zero as is_zero
 from robustirl.planning.operators import soft_backup as soft_backup
 from robustirl.planning.operators import soft_maximum as soft_maximum
 from robustirl.planning.operators import tie_margin as tie_margin
+from robustirl.planning.operators import traced_temperatures as traced_temperatures
 from robustirl.planning.operators import two_player_backup as two_player_backup
 from robustirl.planning.sampling import sampled_total_return as sampled_total_return
-from robustirl.planning.solve import METHODS as METHODS
-from robustirl.planning.solve import choose_method as choose_method
+from robustirl.planning.solve import choose_solver as choose_solver
 from robustirl.planning.solve import solve as solve
-from robustirl.planning.solvers.newton import newton as newton
+from robustirl.planning.solvers.base import AbstractSolver as AbstractSolver
+from robustirl.planning.solvers.newton import Newton as Newton
 from robustirl.planning.solvers.newton import newton_steps as newton_steps
-from robustirl.planning.solvers.newton_sparse import newton_sparse as newton_sparse
-from robustirl.planning.solvers.value_iteration import backward_induction as backward_induction
+from robustirl.planning.solvers.newton_krylov import NewtonKrylov as NewtonKrylov
+from robustirl.planning.solvers.newton_sparse import NewtonSparse as NewtonSparse
+from robustirl.planning.solvers.value_iteration import ValueIteration as ValueIteration
 from robustirl.planning.solvers.value_iteration import most_sweeps as most_sweeps
-from robustirl.planning.solvers.value_iteration import value_iteration as value_iteration
 from robustirl.planning.verdict import Solution as Solution
 from robustirl.planning.verdict import StoppingRule as StoppingRule
 from robustirl.planning.verdict import Verdict as Verdict

@@ -1,9 +1,9 @@
-r"""The game laid out action by action, for large worlds.
+r"""The game as one vector for each action, for large worlds.
 
 The operators of `operators.py` hold a `[S, A]` array, whose rows of a few actions a processor can neither load nor
-reduce fast. Here every action is a vector `[S]` of its own, the sums and maxima over actions are written out, and
-a sweep that wants no policies does not make them: the same numbers, in a few passes over memory. A game may also be
-cast to a lower precision, where only the way to the solution matters and not its last digits.
+reduce fast. Here every action is a vector `[S]`, the sums and maxima over actions are written out, and a sweep that
+needs no policies does not make them: the same numbers, in a few passes over memory. A game may also be cast to a
+lower precision, where only the way to the solution matters and not its last digits.
 """
 
 import dataclasses
@@ -16,15 +16,15 @@ from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import epsilon, tie_tolerance
 from robustirl.mdp import AbstractChain, AbstractKernel, MarkovGame
-from robustirl.planning.operators import Reward, Temperatures
+from robustirl.planning.operators import Reward, Temperature, Temperatures, is_zero
 from robustirl.types import Tree
 
-LOW_TIES = 8  # Times the rounding unit: ties in low precision, which are only there to be found again in full.
+LOW_TIES = 8  # Times the rounding unit: the margin of ties in low precision. They are found again in full precision.
 Column = Float[Array, " S"]
 
 
 class ColumnGame(eqx.Module):
-    """A game and a reward, action by action.
+    """A game and a reward, one vector for each action.
 
     Attributes:
         kernel: T.
@@ -41,20 +41,20 @@ class ColumnGame(eqx.Module):
     reward: Float[Array, " S"] | Float[Array, "A S"]
     discount: Float[Array, ""]
     alpha: Float[Array, ""]
-    temperatures: Temperatures = eqx.field(static=True)
+    temperatures: Temperatures
     low: bool = eqx.field(static=True, default=False)
 
     def values(self, value: Column) -> Column:
-        """B(V), without policies."""
+        """Return B(V), without policies."""
         return self._backup(value, policies=False)[0]
 
     def backup(self, value: Column) -> tuple[Column, AbstractChain]:
-        """B(V), and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
+        """Return B(V) and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
         result, shares = self._backup(value, policies=True)
         return result, self.kernel.chain(shares)
 
     def lowered(self) -> "ColumnGame":
-        """This game in float32."""
+        """Return this game in float32."""
         return dataclasses.replace(lower(self), low=True)
 
     def _backup(self, value: Column, *, policies: bool) -> tuple[Column, list[Column]]:
@@ -66,7 +66,7 @@ class ColumnGame(eqx.Module):
         low = [jnp.where(mask, column, jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
         best, worst = functools.reduce(jnp.maximum, high), functools.reduce(jnp.minimum, low)
         margin = jnp.asarray(0.0, value.dtype)
-        if policies and 0 in self.temperatures:
+        if policies and any(is_zero(t) for t in self.temperatures):
             largest = jnp.max(jnp.maximum(jnp.abs(best), jnp.abs(worst)))
             margin = largest * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
         gain, player = _soft_maximum(high, best, self.alpha, self.temperatures.player, margin)
@@ -78,13 +78,14 @@ class ColumnGame(eqx.Module):
 
 
 def _soft_maximum(
-    q: list[Column], best: Column, factor: Float[Array, ""], temperature: float, margin: Float[Array, ""]
+    q: list[Column], best: Column, factor: Float[Array, ""], temperature: Temperature, margin: Float[Array, ""]
 ) -> tuple[Column, list[Column]]:
-    """max^τ of the factor times q over the actions, infinite where there is none, and the shares that attain it.
+    """Return max^τ of the factor times q over the actions, and the shares that attain it.
 
-    `best` is the q whose product with the factor is largest: for the opponent, whose factor is negative, the lowest.
+    This is `operators.soft_maximum` without the `[S, A]` array; q is infinite where there is no action. `best` is the
+    q whose product with the factor is largest: for the opponent, whose factor is negative, the lowest.
     """
-    if temperature == 0:
+    if is_zero(temperature):
         weights = [(jnp.abs(column - best) <= margin).astype(best.dtype) for column in q]
         total = sum(weights[1:], weights[0])
         return factor * best, [weight / total for weight in weights]
@@ -94,12 +95,12 @@ def _soft_maximum(
 
 
 def column_game(game: MarkovGame, reward: Reward, temperatures: Temperatures) -> ColumnGame:
-    """A game and its reward, action by action."""
+    """Return a game and its reward as one vector for each action."""
     mdp = game.mdp
     by_action = reward if reward.ndim == 1 else reward.T
     return ColumnGame(mdp.kernel, mdp.mask.T, by_action, mdp.discount, game.alpha, temperatures)
 
 
 def lower(tree: Tree) -> Tree:
-    """A copy of a tree with its floating-point arrays in float32."""
+    """Return a copy of a tree with its floating-point arrays in float32."""
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float32) if eqx.is_inexact_array(leaf) else leaf, tree)

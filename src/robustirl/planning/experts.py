@@ -14,7 +14,7 @@ from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_floats, as_positive, concrete
 from robustirl.planning.operators import Temperatures
-from robustirl.planning.solvers.newton import newton
+from robustirl.planning.solve import solve
 from robustirl.types import ArrayLike
 
 ExpertKind = Literal["soft", "optimal"]
@@ -52,7 +52,7 @@ def expert_policy(
         [1.0, 0.0]
     """
     temperatures = Temperatures(player=_chosen_temperature(temperature, kind, reward))
-    return newton(MarkovGame(mdp, alpha), reward, temperatures=temperatures, tolerance=tolerance).player
+    return solve(MarkovGame(mdp, alpha), reward, temperatures=temperatures, tolerance=tolerance).player
 
 
 def _chosen_temperature(temperature: float | int | None, kind: str | None, reward: ArrayLike) -> float:

@@ -9,7 +9,7 @@ action does not depend on the player's, and one backup costs O(S·A) rather than
 
     V(s) = R(s) + max^τ_{a_pl} α e(s, a_pl) + (1-α) min^β_{a_op} e(s, a_op)
 
-where max^τ q = τ log Σ exp(q/τ) and min^β q = -β log Σ exp(-q/β), and their limits at τ = 0, β = 0 are
+where max^τ q = τ log Σ exp(q/τ) and min^β q = -β log Σ exp(-q/β). Their limits at τ = 0, β = 0 are
 max and min. The paper has τ = 1 for the player and β = 0 for the opponent. The opponent's entropy is
 weighted by its chance of control 1-α, so that α = 1 is the single-player operator whatever β is.
 
@@ -20,20 +20,23 @@ A reward of states and actions `[S, A]` is that of the action which is executed,
 which for a reward of states alone is the formula above. What it holds for unavailable actions does not matter.
 
 Each operator is a γ-contraction in the maximum norm, and its derivative is γ times the chain of the
-mixture α π_pl + (1-α) π_op of the two policies it returns: the fact that Newton's method lives on.
+mixture α π_pl + (1-α) π_op of the two policies it returns, which Newton's method uses.
 """
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import tie_tolerance, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp import MDP, MarkovGame, concrete
 
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""
+Temperature = float | Float[Array, ""]
+"""A number, or an array inside compiled code; zero is always a number, because it changes the program."""
 
 
 class Temperatures(NamedTuple):
@@ -48,8 +51,8 @@ class Backup(NamedTuple):
 
     Attributes:
         value: `[S]`, the operator's result.
-        player: `[S, A]`, π_pl, the maximiser.
-        opponent: `[S, A]`, π_op, the minimiser.
+        player: `[S, A]`, π_pl, the maximizer.
+        opponent: `[S, A]`, π_op, the minimizer.
     """
 
     value: Float[Array, " S"]
@@ -61,16 +64,16 @@ class Backup(NamedTuple):
 def soft_maximum(
     q: Float[Array, "S A"],
     mask: Bool[Array, "S A"],
-    temperature: float,
+    temperature: Temperature,
     tie_margin: Float[Array, ""],
 ) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
-    """max^τ over the available actions, and the policy that attains it.
+    """Return max^τ over the available actions, and the policy that attains it.
 
-    At temperature 0 the maximisers share the probability evenly, and actions within `tie_margin` of the
-    best count as maximisers: which of two equal actions is a rounding error larger must not matter.
+    At temperature 0 the maximizers share the probability evenly, and actions within `tie_margin` of the
+    best count as maximizers: which of two equal actions is a rounding error larger must not matter.
     """
     best = jnp.max(q, axis=-1, where=mask, initial=-jnp.inf)
-    if temperature == 0:
+    if is_zero(temperature):
         weights = (mask & (q >= best[:, None] - tie_margin)).astype(q.dtype)
         return best, weights / weights.sum(-1, keepdims=True)
     # Masked twice: an exponential that overflows where there is no action would make the derivative NaN.
@@ -81,7 +84,7 @@ def soft_maximum(
 
 @working_precision
 def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float[Array, ""]:
-    """How close expected values must be to count as tied: a fixed fraction of the largest."""
+    """Return how close expected values must be to count as tied: a fixed fraction of the largest."""
     return tie_tolerance(expected) * jnp.max(jnp.abs(expected), where=mask, initial=0)
 
 
@@ -92,7 +95,7 @@ def two_player_backup(
     value: Float[Array, " S"],
     temperatures: Temperatures = Temperatures(),
 ) -> Backup:
-    """The backup of the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
+    """Back up the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
     mdp, alpha = game.mdp, game.alpha
     temperatures = as_temperatures(temperatures)
     expected, sure = _action_values(mdp, reward, value)
@@ -104,9 +107,9 @@ def two_player_backup(
 
 @working_precision
 def soft_backup(
-    mdp: MDP, reward: Reward, value: Float[Array, " S"], temperature: float = 1.0
+    mdp: MDP, reward: Reward, value: Float[Array, " S"], temperature: Temperature = 1.0
 ) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
-    """The single player's soft Bellman operator (Appendix B) and its policy.
+    """Apply the single player's soft Bellman operator (Appendix B); also return its policy.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
@@ -114,7 +117,7 @@ def soft_backup(
         >>> round(value.item(), 6), policy.tolist()
         (0.693147, [[0.5, 0.5]])
     """
-    temperature = as_temperatures((temperature, 0.0)).player
+    temperature = as_temperatures(Temperatures(temperature)).player  # pyright: ignore[reportArgumentType]
     expected, sure = _action_values(mdp, reward, value)
     gain, policy = soft_maximum(expected, mdp.mask, temperature, tie_margin(expected, mdp.mask))
     return sure + gain, policy
@@ -122,14 +125,14 @@ def soft_backup(
 
 @working_precision
 def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
-    """The Bellman optimality operator (Appendix B) and its greedy policy, ties shared evenly."""
+    """Apply the Bellman optimality operator (Appendix B); also return its greedy policy, ties shared evenly."""
     return soft_backup(mdp, reward, value, temperature=0.0)
 
 
 def _action_values(
     mdp: MDP, reward: Reward, value: Float[Array, " S"]
 ) -> tuple[Float[Array, "S A"], Float[Array, " S"] | float]:
-    """What players choose between, `[S, A]`, and what is theirs whatever they choose: e and R(s), or q and 0."""
+    """Return what players choose between, `[S, A]`, and what does not depend on it: e and R(s), or q and 0."""
     expected = mdp.discount * mdp.kernel.expect(value)
     if reward.ndim == 1:
         return expected, reward
@@ -137,7 +140,9 @@ def _action_values(
 
 
 def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Temperatures:
-    """Two temperatures, each a finite number of at least 0."""
+    """Check two temperatures, each a finite number of at least 0; inside compiled code return them as they are."""
+    if isinstance(temperatures, Temperatures) and not concrete(temperatures):
+        return temperatures
     try:
         player, opponent = temperatures
         checked = Temperatures(*(float("nan") if isinstance(t, str) else float(t) for t in (player, opponent)))
@@ -149,3 +154,16 @@ def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Tempera
         if not 0 <= value < float("inf"):
             raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number >= 0 is needed.")
     return checked
+
+
+def traced_temperatures(temperatures: Temperatures) -> Temperatures:
+    """Return checked temperatures as arguments of compiled code: zero as a number, others as arrays.
+
+    One program then serves all temperatures that are not zero. The arrays are weakly typed, as numbers are.
+    """
+    return Temperatures(*(0.0 if is_zero(t) else jnp.asarray(t) for t in temperatures))  # pyright: ignore
+
+
+def is_zero(temperature: Temperature) -> bool:
+    """Return whether a temperature is the number zero."""
+    return not isinstance(temperature, jax.Array) and temperature == 0

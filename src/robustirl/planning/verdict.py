@@ -1,5 +1,8 @@
 """What every planner returns: the solution, and a verdict on how good it is."""
 
+import functools
+from collections.abc import Callable
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -8,17 +11,17 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import ScopedModule, as_float, epsilon, smallest_tolerance, solver_tolerance, working_precision
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_positive, as_reward, concrete, mixture
-from robustirl.planning.operators import Reward, Temperatures
+from robustirl.planning.operators import Reward, Temperatures, is_zero
 from robustirl.types import ArrayLike
 
-LEAST_DIGIT = 0.1  # A relative error that is still an answer, where no tolerance was asked for.
+LEAST_DIGIT = 0.1  # The largest relative error that is still an answer, if no tolerance was asked for.
 
 
 class Verdict(ScopedModule):
     """How a planner ended.
 
     Attributes:
-        converged: Whether the error bound is within the tolerance asked for.
+        converged: Whether the error bound is within the tolerance asked for; by default also within the temperature.
         iterations: Backups of value iteration, or steps of Newton's method.
         residual: ‖B(V) - V‖∞ of the returned value V, B the Bellman operator.
         error_bound: A bound on ‖V - V*‖∞: the residual, and the rounding in it, over 1 - γ. It holds
@@ -55,23 +58,51 @@ class Solution(ScopedModule):
 
 
 class StoppingRule(ScopedModule):
-    """Stop as soon as ‖V - V*‖∞ <= tolerance · max(unit, ‖V‖∞) is certain."""
+    """Stop as soon as ‖V - V*‖∞ <= tolerance · max(unit, ‖V‖∞) is certain.
+
+    Attributes:
+        tolerance: The relative error asked for.
+        discount: γ.
+        unit: The smallest size of V that errors are relative to.
+        magnitude: The size of what cancels in V, where it may be larger than V itself.
+        limit: The largest absolute error of a converged solution, if there is one: policies change by a factor of up
+            to exp(2 error / temperature).
+    """
 
     tolerance: Float[Array, ""]
     discount: Float[Array, ""]
     unit: Float[Array, ""]
-    magnitude: Float[Array, ""] | None = None  # Of what cancels in V, where it may be larger than V itself.
+    magnitude: Float[Array, ""] | None = None
+    limit: Float[Array, ""] | None = None
 
     def error_bound(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Float[Array, ""]:
-        """The contraction bound (residual + rounding) / (1-γ)."""
+        """Return the contraction bound (residual + rounding) / (1-γ)."""
         size = jnp.max(jnp.abs(value))
         rounding = 4 * epsilon(value) * (size if self.magnitude is None else jnp.maximum(size, self.magnitude))
         return (residual + rounding) / (1 - self.discount)
 
     def satisfied(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Bool[Array, ""]:
-        """Whether the value is good enough; false for anything that is not a number."""
-        scale = jnp.maximum(self.unit, jnp.max(jnp.abs(value)))
-        return self.error_bound(residual, value) <= self.tolerance * scale
+        """Return whether to stop: at the goal, or where rounding lets no solver get further; false for NaN."""
+        goal = self.tolerance * self.scale(value)
+        if self.limit is not None:
+            goal = jnp.maximum(jnp.minimum(goal, self.limit), self.attainable(value))
+        return self.error_bound(residual, value) <= goal
+
+    def scale(self, value: Float[Array, " S"]) -> Float[Array, ""]:
+        """Return the size of V that errors are relative to."""
+        return jnp.maximum(self.unit, jnp.max(jnp.abs(value)))
+
+    def attainable(self, value: Float[Array, " S"]) -> Float[Array, ""]:
+        """Return the smallest error that this precision can certify for a value of this size."""
+        return smallest_tolerance(value, self.discount) * self.scale(value)
+
+    def verdict(self, residual: Float[Array, ""], value: Float[Array, " S"], steps: Int[Array, ""]) -> Verdict:
+        """Return the verdict on a value with this residual."""
+        bound = self.error_bound(residual, value)
+        converged = self.satisfied(residual, value)
+        if self.limit is not None:
+            converged = converged & (bound <= self.limit)
+        return Verdict(converged, steps, residual, bound)
 
 
 @working_precision
@@ -79,14 +110,17 @@ def stopping_rule(
     game: MarkovGame,
     reward: Reward,
     tolerance: float | Float[Array, ""] | None,
-    temperatures: Temperatures = Temperatures(),
+    temperatures: Temperatures | None = None,
 ) -> StoppingRule:
-    """The rule for a game, with the default tolerance of its precision and discount when none is given.
+    """Return the rule for a game, with the default tolerance of its precision and discount if none is given.
 
     The unit is the larger temperature, in which entropies count. Without entropies there is none but the reward's
     own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*. For a reward of states
     and actions, R stands for what a single step of the game is worth, α max_a R(s,a) + (1-α) min_a R(s,a): an action
     that nobody would take says nothing about V*.
+
+    Without a tolerance the limit is the smaller temperature that is not zero. Without temperatures the unit is 1 and
+    there is no limit: for callers that judge the error bound themselves.
     """
     discount, magnitude = game.mdp.discount, None
     if reward.ndim == 2:
@@ -95,14 +129,16 @@ def stopping_rule(
         magnitude = jnp.maximum(jnp.max(jnp.abs(best)), jnp.max(jnp.abs(worst)))
         reward = best + worst
     size = jnp.max(jnp.abs(reward)) / 2
-    unit = as_float(max(temperatures)) if max(temperatures) > 0 else jnp.where(size > 0, size, 1)
+    soft = [1.0] if temperatures is None else [t for t in temperatures if not is_zero(t)]
+    unit = as_float(_extreme(max, jnp.maximum, soft)) if soft else jnp.where(size > 0, size, 1)
     if tolerance is None:
         if concrete(discount) and smallest_tolerance(reward, float(discount)) > LEAST_DIGIT:
             raise InvalidInputError(
                 f"the discount {float(discount)!r} is so close to 1 that {reward.dtype} cannot certify a single digit"
-                " of a value; use a smaller discount, or ask for a tolerance in so many words."
+                " of a value; use a smaller discount, or pass a tolerance."
             )
-        return StoppingRule(solver_tolerance(reward, discount), discount, unit, magnitude)
+        limit = as_float(_extreme(min, jnp.minimum, soft)) if soft and temperatures is not None else None
+        return StoppingRule(solver_tolerance(reward, discount), discount, unit, magnitude, limit)
     if concrete(tolerance):
         tolerance = as_positive("the tolerance", tolerance)
     if concrete(discount, tolerance):
@@ -115,13 +151,18 @@ def stopping_rule(
     return StoppingRule(as_float(tolerance), discount, unit, magnitude)
 
 
+def _extreme(of_numbers: Callable, of_arrays: Callable, temperatures: list) -> float | Float[Array, ""]:
+    """Return the largest or smallest of numbers, or of arrays inside compiled code."""
+    return of_numbers(temperatures) if concrete(temperatures) else functools.reduce(of_arrays, temperatures)
+
+
 def as_start(value: ArrayLike | None, mdp: MDP, name: str) -> Float[Array, " S"]:
-    """A checked value to start from, `[S]`; zero when none is given."""
+    """Return a checked value to start from, `[S]`; zeros if none is given."""
     return as_float(np.zeros(mdp.num_states)) if value is None else as_reward(value, mdp, name)
 
 
-def checked(solution: Solution, *, throw: bool, solver: str) -> Solution:
-    """`solution` itself, or an error when it is not converged and `throw` is set."""
+def checked(solution: Solution, *, throw: bool, solver: str, rule: StoppingRule | None = None) -> Solution:
+    """Return `solution` itself, or raise `ConvergenceError` if it is not converged and `throw` is set."""
     if not throw:
         return solution
     verdict = solution.verdict
@@ -131,15 +172,24 @@ def checked(solution: Solution, *, throw: bool, solver: str) -> Solution:
     failed = ~np.asarray(verdict.converged)
     if failed.any():
         first = tuple(np.argwhere(failed)[0]) if failed.ndim else ()
-        residual = float(np.asarray(verdict.residual)[first])
-        cause = (
-            "the residual is not a finite number, so the reward or the world holds one that is not"
-            if not np.isfinite(residual)
-            else "raise max_steps or the tolerance"
-        )
+        residual, bound = (float(np.asarray(number)[first]) for number in (verdict.residual, verdict.error_bound))
         raise ConvergenceError(
             f"{solver} stopped after {int(np.asarray(verdict.iterations)[first])} steps with residual {residual:.3e}"
-            f" and error bound {float(np.asarray(verdict.error_bound)[first]):.3e}: {cause},"
+            f" and error bound {bound:.3e}: {_remedy(solution.value[first], residual, rule)},"
             " or pass throw=False to look at the unfinished solution."
         )
     return solution
+
+
+def _remedy(value: Float[Array, " S"], residual: float, rule: StoppingRule | None) -> str:
+    """Return what is wrong and what to do, as far as it can be told from the solution."""
+    if not np.isfinite(residual):
+        return f"the residual is not a finite number in {value.dtype}; scale the reward down"
+    if rule is not None and rule.limit is not None and (least := float(rule.attainable(value))) > float(rule.limit):
+        wider = "" if value.dtype == jnp.float64 else "use double precision, or "
+        return (
+            f"at discount {float(rule.discount)!r} {value.dtype} can certify values of size"
+            f" {float(jnp.max(jnp.abs(value))):.1e} to no better than {least:.1e}, which is more than the temperature"
+            f" {float(rule.limit)!r} that decides the policies; {wider}use a smaller discount or a smaller reward"
+        )
+    return "raise max_steps or the tolerance"

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_policy, dynamics_distance
-from robustirl.planning import newton
+from robustirl.planning import solve
 from robustirl.theory.constants import require_comparable
 from robustirl.types import ArrayLike
 
@@ -77,4 +77,4 @@ def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
 @working_precision
 def worst_opponent_world(mdp: MDP, reward: ArrayLike, alpha: float) -> MDP:
     """`opponent_world` of the opponent in the game's saddle point for a reward: T* of the appendix."""
-    return opponent_world(mdp, newton(MarkovGame(mdp, alpha), reward).opponent)
+    return opponent_world(mdp, solve(MarkovGame(mdp, alpha), reward).opponent)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, MarkovGame, as_policy, as_reward
-from robustirl.planning import newton, soft_backup, solve_policy, state_action_occupancy, state_occupancy
+from robustirl.planning import soft_backup, solve, solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
 
 
@@ -39,7 +39,7 @@ def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[A
 @working_precision
 def log_loss_gradient(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, " S"]:
     """∇c in the reward, by the theorem: ρ_θ - ρ."""
-    soft = newton(MarkovGame(mdp), reward).player
+    soft = solve(MarkovGame(mdp), reward).player
     return state_occupancy(mdp, soft) - state_occupancy(mdp, as_policy(matching_policy, mdp))
 
 
@@ -58,4 +58,4 @@ def soft_value(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
 
 @eqx.filter_jit
 def _solved(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
-    return newton(MarkovGame(mdp), reward).value
+    return solve(MarkovGame(mdp), reward).value

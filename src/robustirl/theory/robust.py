@@ -29,11 +29,14 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import ScopedModule, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_reward
 from robustirl.planning import (
+    Iterate,
     Solution,
     StoppingRule,
     Verdict,
     as_temperatures,
     checked,
+    choose,
+    iterate,
     most_sweeps,
     soft_maximum,
     solve_policy,
@@ -126,14 +129,6 @@ def _plan(
     return robust_fixed_point(uncertainty, reward, answer, rule, max_steps, newton)
 
 
-class _Iterate(eqx.Module):
-    value: Float[Array, " S"]
-    backup: Float[Array, " S"]
-    policy: Float[Array, "S A"]
-    residual: Float[Array, ""]
-    steps: Int[Array, ""]
-
-
 def robust_fixed_point(
     uncertainty: AbstractUncertainty,
     reward: Float[Array, " S"],
@@ -145,28 +140,26 @@ def robust_fixed_point(
     """V = R + answer(γ m_V), by Newton steps, or sweeps where they are better, as many as it takes."""
     mdp = uncertainty.mdp
 
-    def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> _Iterate:
+    def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> Iterate:
         gain, policy = answer(mdp.discount * uncertainty.lowest(value))
-        backup = reward + gain
-        return _Iterate(value, backup, policy, jnp.max(jnp.abs(backup - value)), steps)
+        return iterate(value, reward + gain, policy, steps)
 
-    def step(now: _Iterate) -> _Iterate:
+    def step(now: Iterate) -> Iterate:
         swept = look(now.backup, now.steps + 1)
         if not newton:
             return swept
         worst_case = eqx.tree_at(lambda m: m.kernel, mdp, uncertainty.kernel(now.value))
-        correction = solve_policy(worst_case, now.policy, now.backup - now.value)
+        correction = solve_policy(worst_case, now.attained, now.fault)
         solved = look(now.value + correction, now.steps + 1)
         better = solved.residual <= mdp.discount * now.residual
-        return jax.tree.map(lambda a, b: jnp.where(better, a, b), solved, swept)
+        return choose(better, solved, swept)
 
-    def unsolved(now: _Iterate) -> Bool[Array, ""]:
+    def unsolved(now: Iterate) -> Bool[Array, ""]:
         return ~rule.satisfied(now.residual, now.value) & jnp.isfinite(now.residual) & (now.steps < cap)
 
     first = look(reward, jnp.asarray(0))
     cap = most_sweeps(rule, first.residual) if max_steps is None else jnp.asarray(max_steps)
     last = jax.lax.while_loop(unsolved, step, first)
-    bound = rule.error_bound(last.residual, last.value)
-    verdict = Verdict(rule.satisfied(last.residual, last.value), last.steps, last.residual, bound)
+    verdict = rule.verdict(last.residual, last.value, last.steps)
     # Against whoever chooses kernels the player's action is always the one executed, which is α = 1.
-    return Solution(last.value, last.policy, last.policy, jnp.ones_like(bound), verdict)
+    return Solution(last.value, last.attained, last.attained, jnp.ones_like(verdict.error_bound), verdict)

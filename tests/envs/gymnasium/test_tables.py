@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.envs.gymnasium.tables import from_gymnasium
-from robustirl.planning import Temperatures, policy_value, value_iteration
+from robustirl.planning import Temperatures, policy_value
+from tests.planners import value_iteration
 from tests.strategies import generators, undisturbed_randomness
 
 gymnasium = pytest.importorskip("gymnasium")

@@ -14,9 +14,10 @@ from robustirl import envs
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl import ADAM, LBFGS, Status, fit, fit_many
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, expert_policy, newton, state_occupancy
+from robustirl.planning import Temperatures, expert_policy, state_occupancy
 from robustirl.rewards import LinearReward, TabularReward
 from tests.irl.reference import reference_fit
+from tests.planners import newton
 
 
 @functools.cache
@@ -279,8 +280,8 @@ calls = (
     lambda: irl.fit(env, rho),
     lambda: irl.fit(world, rho, reward=np.zeros(36)),
     lambda: irl.fit(world, rho, temperatures=0.5),
-    lambda: planning.newton(env, env.reward),
-    lambda: planning.newton(world, env.reward, max_steps=2.5),
+    lambda: planning.solve(env, env.reward),
+    lambda: planning.solve(world, env.reward, max_steps=2.5),
     lambda: planning.total_return(world, planning.expert_policy(world, env.reward), env.reward, horizon=2.5),
     lambda: env.mdp("0.1"),
     lambda: envs.make("gridworld-1", gamma=0.9),

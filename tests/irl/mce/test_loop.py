@@ -8,8 +8,9 @@ import optax
 
 from robustirl.irl import Status, fit
 from robustirl.mdp import MarkovGame
-from robustirl.planning import Temperatures, newton, state_occupancy
+from robustirl.planning import Temperatures, state_occupancy
 from tests.irl.mce.test_fit import random_world
+from tests.planners import newton
 
 STEPS = 6
 SLOW = optax.sgd(1e-6)  # So small a step that a prediction of first order is nearly exact.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from robustirl.mdp import MDP, uniform_policy
 from robustirl.planning import state_occupancy
 from robustirl.planning.linear.dense import (
-    SQUARED,
+    UPDATE_MAX_ERROR,
     PolicyInverse,
     invert_matrix,
     invert_policy,
@@ -113,20 +113,20 @@ def test_an_inverse_is_brought_up_to_date_by_products_or_factored_anew(task, sha
     mdp, policy = task[0], jnp.asarray(task[1])
     uniform = uniform_policy(mdp.mask)
     old = invert_matrix(mdp, share * policy + (1 - share) * uniform)
-    found = renew_inverse(mdp, policy, old, products=True)
+    found = renew_inverse(mdp, policy, old, matmul_updates=True)
     exact = matrix_of(invert_matrix(mdp, policy))
     system = np.asarray(policy_system(mdp, policy))
     before = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(old.matrix))
     after = np.linalg.norm(np.eye(mdp.num_states) - system @ np.asarray(found.matrix))
-    assert after <= (before**2 if before <= SQUARED * mdp.num_states**0.5 else 0) + 1e-9
+    assert after <= (before**2 if before <= UPDATE_MAX_ERROR * mdp.num_states**0.5 else 0) + 1e-9
     nothing = PolicyInverse(jnp.zeros_like(old.matrix))  # Which products would never get away from.
-    np.testing.assert_array_equal(renew_inverse(mdp, policy, nothing, products=True).matrix, exact)
-    np.testing.assert_array_equal(renew_inverse(mdp, policy, old, products=False).matrix, exact)
-    np.testing.assert_array_equal(renew_inverse(mdp, policy, None, products=True).matrix, exact)
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, nothing, matmul_updates=True).matrix, exact)
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, old, matmul_updates=False).matrix, exact)
+    np.testing.assert_array_equal(renew_inverse(mdp, policy, None, matmul_updates=True).matrix, exact)
 
 
 def test_where_products_are_cheap_an_occupancy_is_refined_by_them(monkeypatch):
-    monkeypatch.setattr("robustirl.planning.linear.dense.prefers_products", lambda: True)  # As on a GPU.
+    monkeypatch.setattr("robustirl.planning.linear.dense.use_matmul_updates", lambda: True)  # As on a GPU.
     rng = np.random.default_rng(2)
     mdp = MDP(rng.dirichlet(np.full(5, 0.3), size=(5, 4)), discount=0.9)
     policy = jnp.asarray(rng.dirichlet(np.ones(4), size=5))
@@ -140,11 +140,11 @@ def test_where_products_are_cheap_an_occupancy_is_refined_by_them(monkeypatch):
         assert np.linalg.norm(left) <= 0.3
 
 
-def test_a_neighbours_inverse_is_squared_and_a_strangers_is_not():
+def test_a_neighbors_inverse_is_squared_and_a_strangers_is_not():
     mdp = MDP(np.full((2, 1, 2), 0.5), discount=0.9)
     policy = jnp.ones((2, 1))
     own = matrix_of(invert_policy(mdp, policy))
-    near = renew_inverse(mdp, policy, PolicyInverse(0.9 * own), products=True)
+    near = renew_inverse(mdp, policy, PolicyInverse(0.9 * own), matmul_updates=True)
     np.testing.assert_allclose(near.matrix, 0.99 * own, rtol=1e-12)  # An error of 0.1 of it becomes one of 0.01.
-    far = renew_inverse(mdp, policy, PolicyInverse(0.4 * own), products=True)
+    far = renew_inverse(mdp, policy, PolicyInverse(0.4 * own), matmul_updates=True)
     np.testing.assert_allclose(far.matrix, own, rtol=1e-12)

@@ -7,14 +7,23 @@ import pytest
 from hypothesis import given
 
 from robustirl.mdp import MDP, MarkovGame, mixture, uniform_policy
-from robustirl.planning import Temperatures, newton, state_occupancy, two_player_backup, value_iteration
+from robustirl.planning import Newton, Temperatures, state_occupancy, two_player_backup
 from robustirl.planning.linear.dense import PolicyInverse, invert_policy, refine_occupancy
-from robustirl.planning.solvers.newton import matrix_steps, newton_steps
+from robustirl.planning.problem import PlanningProblem
+from robustirl.planning.solvers.newton import newton_steps
 from robustirl.planning.verdict import stopping_rule
+from tests.planners import newton, value_iteration
 from tests.strategies import TEMPERATURES, games
 
 GREEDY = Temperatures(0.0, 0.0)
 SHAPES = ((5, 4), (12, 2))
+
+
+def matrix_steps(game, reward, start, inverse, rule, temperatures=Temperatures(), max_steps=500, matmul_updates=None):
+    """The steps with matrices as they are used inside compiled code, from an inverse."""
+    problem = PlanningProblem(game, reward, start, rule, temperatures, inverse is None)
+    return Newton(matmul_updates=matmul_updates).steps(problem, inverse, max_steps)
+
 
 steps_from = eqx.filter_jit(newton_steps)
 matrix_steps_from = eqx.filter_jit(matrix_steps)
@@ -94,7 +103,7 @@ def test_steps_by_products_arrive_there_too(name):
     exact = value_iteration(game, reward, temperatures=GREEDY, tolerance=1e-12)
     rule = stopping_rule(game, reward, None, GREEDY)
     for inverse in (None, invert_policy(game.mdp, uniform_policy(game.mdp.mask))):
-        found, _ = matrix_steps_from(game, reward, jnp.zeros(5), inverse, rule, GREEDY, products=True)
+        found, _ = matrix_steps_from(game, reward, jnp.zeros(5), inverse, rule, GREEDY, matmul_updates=True)
         np.testing.assert_allclose(found.value, exact.value, rtol=1e-9)
 
 
@@ -120,7 +129,7 @@ def test_any_inverse_to_start_with_leads_to_the_same_value(products, drawn):
     cold = newton(game, reward)
     rule = stopping_rule(game, jnp.asarray(reward), None)
     for name, inverse in unhelpful_inverses(game.mdp).items():
-        warm, _ = matrix_steps_from(game, jnp.asarray(reward), jnp.zeros(5), inverse, rule, products=products)
+        warm, _ = matrix_steps_from(game, jnp.asarray(reward), jnp.zeros(5), inverse, rule, matmul_updates=products)
         assert warm.verdict.converged, name
         scale = max(1, np.abs(cold.value).max())
         np.testing.assert_allclose(warm.value, cold.value, atol=2e-10 * scale, err_msg=name)
@@ -128,12 +137,12 @@ def test_any_inverse_to_start_with_leads_to_the_same_value(products, drawn):
 
 @BY_PRODUCTS
 @given(games(shapes=((5, 4),)))
-def test_the_inverse_of_a_solution_solves_its_neighbour(products, drawn):
+def test_the_inverse_of_a_solution_solves_its_neighbor(products, drawn):
     game, reward = drawn
     rule = stopping_rule(game, jnp.asarray(reward), None)
     here, inverse = steps_from(game, jnp.asarray(reward), jnp.zeros(5), None, rule)
     moved = jnp.asarray(reward) + 1e-3 * jnp.arange(5.0)
-    there, _ = matrix_steps_from(game, moved, here.value, inverse, rule, products=products)
+    there, _ = matrix_steps_from(game, moved, here.value, inverse, rule, matmul_updates=products)
     again = newton(game, moved)
     scale = max(1, np.abs(again.value).max())
     assert there.verdict.converged
@@ -165,10 +174,10 @@ def test_a_batch_by_products_is_its_members_whatever_one_of_them_begins_with():
 
     def one(reward, matrix):
         solution, inverse = matrix_steps(
-            game, reward, jnp.zeros(6), PolicyInverse(matrix), rule, Temperatures(), 500, products=True
+            game, reward, jnp.zeros(6), PolicyInverse(matrix), rule, Temperatures(), 500, matmul_updates=True
         )
         return solution, *refine_occupancy(
-            world, solution.mixture, inverse, world.initial, jnp.asarray(1e-11), products=True
+            world, solution.mixture, inverse, world.initial, jnp.asarray(1e-11), matmul_updates=True
         )
 
     solutions, occupancies, _, exact = eqx.filter_jit(eqx.filter_vmap(one))(rewards, jnp.stack(useless))
@@ -188,7 +197,7 @@ def test_steps_from_an_inverse_are_capped(products):
     rule = stopping_rule(game, reward, None)
     here, inverse = steps_from(game, reward, jnp.zeros(5), None, rule)
     there = reward + 0.3 * jnp.arange(5.0)
-    found, _ = matrix_steps_from(game, there, here.value, inverse, rule, Temperatures(), 1, products=products)
+    found, _ = matrix_steps_from(game, there, here.value, inverse, rule, Temperatures(), 1, matmul_updates=products)
     assert found.verdict.iterations == 1
     assert not found.verdict.converged
 

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, newton, solve
+from robustirl.planning import NewtonKrylov, NewtonSparse, Temperatures, solve
 from robustirl.planning.columns import column_game
-from robustirl.planning.solvers.newton_krylov import DOUBLING, SWEEPS, _look, _sweeps
+from robustirl.planning.iterates import Progress
+from robustirl.planning.solvers.newton_krylov import look
+from tests.planners import newton
 from tests.planning.solvers.test_newton import GREEDY, restless_game
 
 
@@ -18,41 +20,39 @@ def alone(discount=0.99):
 
 @pytest.mark.parametrize(
     ("waiting", "always", "count"),
-    [
-        (0, False, 0),
-        (0, True, SWEEPS),
-        (1, False, SWEEPS),
-        (DOUBLING - 1, True, SWEEPS),
-        (DOUBLING, False, 2 * SWEEPS),
-        (2 * DOUBLING + 1, True, 4 * SWEEPS),
-    ],
+    [(0, False, 0), (0, True, 10), (1, False, 10), (3, True, 10), (4, False, 20), (9, True, 40)],
 )
 def test_sweeps_double_while_nothing_is_gained(waiting, always, count):
-    found = _sweeps(alone(), jnp.zeros(1), jnp.asarray(waiting), always)
+    found = NewtonKrylov(sweeps=10, doubling=4)._sweep(alone(), jnp.zeros(1), jnp.asarray(waiting), always)
     np.testing.assert_allclose(found, [(1 - 0.99**count) / 0.01], rtol=1e-12)
 
 
-def test_an_iterate_knows_when_the_residual_was_last_halved():
+def test_progress_knows_when_the_residual_was_last_halved():
     # The residual of V is |1 + V/2 - V|.
     columns = alone(0.5)
-    first = _look(columns, jnp.zeros(1), None)
-    assert (float(first.residual), float(first.milestone), int(first.waiting), int(first.steps)) == (1.0, 1.0, 0, 0)
-    second = _look(columns, jnp.array([0.5]), first)
-    assert (float(second.residual), float(second.milestone), int(second.waiting), int(second.steps)) == (0.75, 1, 1, 1)
-    assert (float(second.value[0]), float(second.best[0])) == (0.5, 0.0)
-    third = _look(columns, jnp.array([1.0]), second)
-    assert (float(third.residual), float(third.milestone), int(third.waiting), int(third.steps)) == (0.5, 0.5, 0, 2)
-    assert float(third.best[0]) == 1.0
-    np.testing.assert_allclose(third.chain.expect(jnp.ones(1)), [1.0])
+    first = look(columns, jnp.zeros(1), jnp.asarray(0))
+    progress = Progress.begin(first)
+    assert (float(first.residual), float(progress.milestone), int(progress.waiting)) == (1.0, 1.0, 0)
+    second = look(columns, jnp.array([0.5]), jnp.asarray(1))
+    progress = progress.after(second)
+    assert (float(second.residual), float(progress.milestone), int(progress.waiting)) == (0.75, 1, 1)
+    assert (float(progress.best[0]), float(progress.better_of(second)[0])) == (0.0, 0.5)
+    third = look(columns, jnp.array([1.0]), jnp.asarray(2))
+    progress = progress.after(third)
+    assert (float(third.residual), float(progress.milestone), int(progress.waiting)) == (0.5, 0.5, 0)
+    assert float(progress.best[0]) == 1.0
+    assert float(progress.better_of(first)[0]) == 1.0
+    assert int(third.steps) == 2
+    np.testing.assert_allclose(third.attained.expect(jnp.ones(1)), [1.0])
 
 
-@pytest.mark.parametrize("method", ["newton-krylov", "newton-sparse"])
-def test_games_in_which_plain_steps_go_round_are_solved(method):
+@pytest.mark.parametrize("solver", [NewtonKrylov(), NewtonSparse()])
+def test_games_in_which_plain_steps_go_round_are_solved(solver):
     game, reward = restless_game("even")
-    found = solve(game, reward, method=method, temperatures=GREEDY, initial_value=np.zeros(5))
+    found = solve(game, reward, solver=solver, temperatures=GREEDY, initial_value=np.zeros(5))
     exact = newton(game, reward, temperatures=GREEDY, tolerance=1e-12)
     np.testing.assert_allclose(found.value, exact.value, rtol=1e-9)
     assert int(found.verdict.iterations) <= 40  # Of value iteration's two hundred.
-    again = solve(game, reward, method=method, temperatures=GREEDY, initial_value=found.value)
+    again = solve(game, reward, solver=solver, temperatures=GREEDY, initial_value=found.value)
     assert int(again.verdict.iterations) == 0
     np.testing.assert_array_equal(again.value, found.value)

@@ -1,4 +1,4 @@
-"""Newton's method with sparse factorisations: the systems themselves, and the loop in Python."""
+"""Newton's method with sparse factorizations: the systems themselves, and the loop in Python."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -8,8 +8,8 @@ import pytest
 from robustirl import envs
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.chains import BandedChain, DenseChain, DisturbedChain, ListChain
-from robustirl.planning import newton, newton_sparse
 from robustirl.planning.solvers.newton_sparse import solve_sparse
+from tests.planners import newton, newton_sparse
 
 RNG = np.random.default_rng(0)
 BANDED = BandedChain(
@@ -56,7 +56,7 @@ def test_a_far_sighted_grid_takes_a_few_steps_and_none_from_the_solution():
 
 def test_it_does_not_run_inside_compiled_code(refused):
     game = MarkovGame(GRID.mdp(0.1))
-    with refused("newton_sparse cannot run inside jit; use newton there."):
+    with refused("NewtonSparse cannot run inside jit; use Newton or NewtonKrylov there."):
         eqx.filter_jit(lambda reward: newton_sparse(game, reward).value)(jnp.asarray(GRID.reward))
 
 

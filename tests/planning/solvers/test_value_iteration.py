@@ -1,5 +1,6 @@
-"""Value iteration, backward induction, and the verdicts that every solver gives."""
+"""Value iteration, and the verdicts that every solver gives."""
 
+import functools
 import inspect
 
 import equinox as eqx
@@ -12,16 +13,15 @@ from hypothesis import strategies as st
 
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, backward_induction, newton, two_player_backup, value_iteration
+from robustirl.planning import Temperatures, solve, two_player_backup
 from robustirl.planning.verdict import stopping_rule
+from tests.planners import newton, value_iteration
 from tests.strategies import games
 
 SOLVERS = pytest.mark.parametrize("solver", [value_iteration, newton])
 MODERATE = (0.0, 0.5, 0.9, 0.99)
 GAME = MarkovGame(MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.9), alpha=0.8)
 REWARD = [1.0, -1.0]
-
-induct = eqx.filter_jit(backward_induction)
 
 
 def one_way_out(discount, alpha=1.0):
@@ -165,9 +165,9 @@ def test_too_few_steps_return_an_unfinished_solution_on_request(solver):
 
 @SOLVERS
 def test_a_poisoned_reward_ends_the_loop_at_once(solver):
-    solve = eqx.filter_jit(lambda reward: solver(GAME, reward, max_steps=1000, throw=False))
+    compiled = eqx.filter_jit(lambda reward: solver(GAME, reward, max_steps=1000, throw=False))
     for poison in (jnp.nan, jnp.inf, -jnp.inf):
-        verdict = solve(jnp.array([1.0, poison])).verdict
+        verdict = compiled(jnp.array([1.0, poison])).verdict
         assert not verdict.converged
         assert verdict.iterations <= 1
 
@@ -215,7 +215,7 @@ def test_a_bad_reward_is_refused(solver, reward, culprit, refused):
 @SOLVERS
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "3"])
 def test_a_number_of_steps_that_is_none_is_refused(solver, steps, refused):
-    unchecked = inspect.unwrap(solver)  # The type checks that only tests run under would come first.
+    unchecked = functools.partial(inspect.unwrap(solve), **solver.keywords)  # Without the type checks of tests.
     with refused("max_steps", repr(steps), "whole number of at least 1"):
         unchecked(GAME, REWARD, max_steps=steps)
 
@@ -243,49 +243,3 @@ def test_a_bad_temperature_is_refused(solver, refused):
 def test_a_bad_start_is_refused_by_its_own_name(solver, start, refused):
     with refused("initial value"):
         solver(GAME, REWARD, initial_value=start)
-
-
-@given(games(shapes=((5, 4),)), st.booleans())
-def test_backward_induction_is_the_explicit_recursion(drawn, terminal):
-    game, reward = drawn
-    mdp, alpha = game.mdp, float(game.alpha)
-    last = np.linspace(-1, 1, mdp.num_states) if terminal else np.zeros(mdp.num_states)
-    solution = induct(game, reward, 4, terminal_value=last if terminal else None)
-    kernel, mask = np.asarray(mdp.kernel.probabilities), np.asarray(mdp.mask)
-    assert solution.value.shape[0] == 5
-    np.testing.assert_array_equal(solution.value[4], last)
-    value = last
-    for stage in reversed(range(4)):
-        e = float(mdp.discount) * kernel @ value
-        weights = np.where(mask, np.exp(alpha * e), 0)
-        value = reward + np.log(weights.sum(-1)) + (1 - alpha) * np.where(mask, e, np.inf).min(-1)
-        np.testing.assert_allclose(solution.value[stage], value, rtol=1e-11, atol=1e-11)
-        np.testing.assert_allclose(solution.player[stage], weights / weights.sum(-1, keepdims=True), atol=1e-11)
-        worst = np.sum(np.asarray(solution.opponent[stage]) * np.where(mask, e, 0), -1)
-        np.testing.assert_allclose(worst, np.where(mask, e, np.inf).min(-1), atol=1e-9)
-
-
-def test_backward_induction_tends_to_value_iteration():
-    stationary = value_iteration(GAME, REWARD).value
-    errors = [np.abs(backward_induction(GAME, REWARD, h).value[0] - stationary).max() for h in (10, 50, 300)]
-    assert errors[0] > 1 > errors[1] > 1e-3
-    assert errors[1] <= 0.9**40 * errors[0] * (1 + 1e-9)
-    assert errors[2] < 1e-9
-
-
-def test_backward_induction_takes_temperatures():
-    hard = backward_induction(GAME, REWARD, 3, temperatures=Temperatures(0.0, 0.0))
-    soft = backward_induction(GAME, REWARD, 3)
-    assert (hard.value[0] < soft.value[0] - 0.1).any()
-    assert set(np.unique(hard.player)) <= {0.0, 0.5, 1.0}
-
-
-@pytest.mark.parametrize("horizon", [0, -3])
-def test_a_horizon_without_decisions_is_refused(horizon, refused):
-    with refused("horizon", str(horizon)):
-        backward_induction(GAME, REWARD, horizon)
-
-
-def test_a_bad_terminal_value_is_refused_by_its_own_name(refused):
-    with refused("terminal value"):
-        backward_induction(GAME, REWARD, 2, terminal_value=[0.0])

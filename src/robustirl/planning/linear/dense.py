@@ -1,13 +1,12 @@
-"""(I - γ P_π), the matrix of the whole subject: solving with it evaluates a policy, and solving with its
-transpose gives the discounted occupancy.
+"""Systems with I - γ P_π: solving with it evaluates a policy, with its transpose gives the discounted occupancy.
 
 `solve_policy` and `solve_policy_transpose` solve once. `PolicyInverse` is for methods that solve with many
 slightly different policies: small worlds keep the inverse for one of them as a matrix, which corrects the others'
-residuals at the price of a matrix-vector product and beats factoring anew by a factor of the size. Large worlds never
-write down an S x S matrix. They keep nothing, and solve anew by a Krylov method (`krylov.py`).
+residuals for the price of a matrix-vector product. Large worlds never allocate an S x S matrix. They keep nothing, and
+solve anew by a Krylov method (`krylov.py`).
 
-Every use corrects a residual that is itself computed exactly, so what a solver leaves undone costs steps, not accuracy;
-where there is nobody to notice, `solve_policy` answers with NaN rather than with an unconverged solution.
+Every use corrects a residual that is itself computed exactly, so that an inexact inverse costs steps, not accuracy.
+`solve_policy` returns NaN rather than an unconverged solution.
 """
 
 import equinox as eqx
@@ -20,32 +19,32 @@ from robustirl._runtime import working_precision
 from robustirl.mdp import MDP
 from robustirl.planning.linear.krylov import solve_chain
 
-LARGEST_MATRIX = 200  # States; beyond, an inverse costs more than it saves.
+LARGEST_MATRIX = 200  # States. Beyond, an inverse costs more than it saves.
 
 
 def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-    """I - γ P_π. Its inverse has norm at most 1/(1-γ), so it is never singular."""
+    """Return I - γ P_π. Its inverse has norm at most 1/(1-γ), so it is never singular."""
     chain = mdp.kernel.policy_matrix(policy)
     return jnp.eye(mdp.num_states, dtype=chain.dtype) - mdp.discount * chain
 
 
 @working_precision
 def solve_policy(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
-    """(I - γ P_π)⁻¹ b: the value of collecting b in every state."""
+    """Return (I - γ P_π)⁻¹ b: the value of collecting b in every state."""
     if not writes_matrices(mdp):
         return _solve_large(mdp, policy, right, transposed=False)
     return lu_solve(lu_factor(policy_system(mdp, policy)), right)
 
 
 def solve_policy_transpose(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
-    """(I - γ P_πᵀ)⁻¹ b: the discounted visits that start from b."""
+    """Return (I - γ P_πᵀ)⁻¹ b: the discounted visits that start from b."""
     if not writes_matrices(mdp):
         return _solve_large(mdp, policy, right, transposed=True)
     return lu_solve(lu_factor(policy_system(mdp, policy)), right, trans=1)
 
 
 def writes_matrices(mdp: MDP) -> bool:
-    """Whether this world is solved with the inverse of a matrix: if it is small."""
+    """Return whether this world is small enough to be solved with the inverse of a matrix."""
     return mdp.num_states <= LARGEST_MATRIX
 
 
@@ -59,75 +58,75 @@ def _solve_large(
 
 
 class PolicyInverse(eqx.Module):
-    """(I - γ P_π)⁻¹ of one policy as a matrix, to correct residuals of that policy and of its neighbours."""
+    """(I - γ P_π)⁻¹ of one policy as a matrix, to correct residuals of that policy and of its neighbors."""
 
     matrix: Float[Array, "S S"]
 
     def apply(self, residual: Float[Array, " S"]) -> Float[Array, " S"]:
-        """The correction of a value whose Bellman equation is off by `residual`."""
+        """Return the correction of a value whose Bellman equation is off by `residual`."""
         return self.matrix @ residual
 
     def apply_transpose(self, residual: Float[Array, " S"]) -> Float[Array, " S"]:
-        """The correction of an occupancy whose flow equation is off by `residual`."""
+        """Return the correction of an occupancy whose flow equation is off by `residual`."""
         return residual @ self.matrix
 
 
 @working_precision
 def invert_policy(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse | None:
-    """The inverse for a policy; none in a world that is too large for one."""
+    """Return the inverse for a policy, or None in a world that is too large for one."""
     return invert_matrix(mdp, policy) if writes_matrices(mdp) else None
 
 
 def invert_matrix(mdp: MDP, policy: Float[Array, "S A"]) -> PolicyInverse:
-    """The inverse for a policy, whatever the size of the world."""
+    """Return the inverse for a policy, whatever the size of the world."""
     return PolicyInverse(jnp.linalg.inv(policy_system(mdp, policy)))
 
 
-STRAIGHT = 2  # Steps a device that prefers products takes before it looks whether they were enough.
-SQUARED = 0.5  # How far off an old inverse may be to be squared: ‖I - A X‖, as a share of what no inverse at all has.
+STRAIGHT = 2  # Steps taken before the first test whether they were enough, on devices that update by products.
+UPDATE_MAX_ERROR = 0.5  # The largest ‖I - A X‖ of an old inverse X that is updated, as a share of that of X = 0.
 
 
-def prefers_products() -> bool:
-    """Whether this device multiplies small matrices much faster than it factors them, as GPUs do."""
+def use_matmul_updates() -> bool:
+    """Return whether this device multiplies small matrices much faster than it factors them, as GPUs do."""
     return jax.default_backend() != "cpu"
 
 
 def renew_inverse(
-    mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse | None, *, products: bool | None = None
+    mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse | None, *, matmul_updates: bool | None = None
 ) -> PolicyInverse:
-    """The inverse for a policy, perhaps from that of a neighbouring one.
+    """Return the inverse for a policy, perhaps from that of a neighboring one.
 
     A GPU multiplies many small matrices in less time than it takes to start factoring them. There an old inverse X is
-    brought up to date by X + X (I - A X), which squares its error (Schulz, 1933), and matrices are factored only when
-    it is too far off; in a batch, when any member's is.
+    updated to X + X (I - A X), which squares its error (Schulz, 1933), and matrices are factored only when it is too
+    far off; in a batch, when any member's is.
 
     Args:
         mdp: The world.
         policy: π.
         old: The inverse to start from, if there is one.
-        products: Whether to try products first; on anything but a processor, when left out.
+        matmul_updates: Whether to try products first. If omitted, on all devices but CPUs.
     """
-    if old is None or not (prefers_products() if products is None else products):
+    if old is None or not (use_matmul_updates() if matmul_updates is None else matmul_updates):
         return invert_matrix(mdp, policy)
-    fresher, close, system = squared_inverse(mdp, policy, old)
-    # A loop, not a condition: in a batch both sides of a condition are worked out, but a loop may not run at all.
+    fresher, close, system = newton_schulz_update(mdp, policy, old)
+    # A loop, not a condition: in a batch both sides of a condition are computed, but a loop may not run at all.
     _, matrix = jax.lax.while_loop(
         lambda state: ~state[0], lambda _: (jnp.asarray(True), jnp.linalg.inv(system)), (close, fresher.matrix)
     )
     return PolicyInverse(matrix)
 
 
-def squared_inverse(
+def newton_schulz_update(
     mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse
 ) -> tuple[PolicyInverse, Bool[Array, ""], Float[Array, "S S"]]:
-    """Schulz's X + X (I - A X), whether the old inverse was close enough for that to be worth a try, and A itself.
+    """Return X + X (I - A X), whether the old inverse X was close enough for that to be worth a try, and A itself.
 
-    What is tried may be worse still, where some direction is off by more than itself. A step made with it then fails to
+    The update may be worse than X, where some direction is off by more than itself. A step made with it then fails to
     bring a residual down, and is not taken.
     """
     system = policy_system(mdp, policy)
     fault = jnp.eye(mdp.num_states, dtype=system.dtype) - system @ old.matrix
-    close = jnp.linalg.norm(fault) <= SQUARED * mdp.num_states**0.5
+    close = jnp.linalg.norm(fault) <= UPDATE_MAX_ERROR * mdp.num_states**0.5
     return PolicyInverse(old.matrix + old.matrix @ fault), close, system
 
 
@@ -138,18 +137,18 @@ def refine_occupancy(
     inverse: PolicyInverse | None,
     start: Float[Array, " S"],
     tolerance: Float[Array, ""],
-    products: bool | None = None,
+    matmul_updates: bool | None = None,
 ) -> tuple[Float[Array, " S"], PolicyInverse | None, Bool[Array, ""]]:
-    """The occupancy of a policy, from a guess and the inverse for a neighbouring policy, if there is one.
+    """Return the occupancy of a policy, from a guess and the inverse for a neighboring policy, if there is one.
 
     Every correction must at least halve the defect of the flow equation ρ = (1-γ) P₀ + γ P_πᵀ ρ; when one does not,
-    the inverse is renewed for this very policy. Also returns the inverse in use at the end, and whether
+    the inverse is renewed for this policy. Also returns the inverse in use at the end, and whether
     the error ‖ρ - ρ*‖₁ <= defect / (1-γ) is within the tolerance.
 
-    Where `products` are preferred (by device when left out) the first corrections are made without looking: to decide
+    With `matmul_updates` (by device if omitted) the first corrections are made without a test: to decide
     whether a loop goes on, a GPU must wait for the host, which takes longer than a correction.
     """
-    products = prefers_products() if products is None else products
+    by_products = use_matmul_updates() if matmul_updates is None else matmul_updates
     goal = tolerance * (1 - mdp.discount)
     chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
     source = (1 - mdp.discount) * mdp.initial
@@ -173,12 +172,12 @@ def refine_occupancy(
     def corrected(state, inverse: PolicyInverse):
         return jax.lax.while_loop(lambda s: s[2] & (size(s[1]) > goal), lambda s: correct(s, inverse), state)
 
-    def renewed(state, products: bool):
-        """A better inverse and its corrections, where they are needed; as a loop, for the sake of batches."""
+    def renewed(state, matmul_updates: bool):
+        """Make a better inverse and its corrections, where they are needed; as a loop, for the sake of batches."""
 
         def attempt(state):
             (occupancy, fault), inverse, _ = state
-            newest = renew_inverse(mdp, policy, inverse, products=products)
+            newest = renew_inverse(mdp, policy, inverse, matmul_updates=matmul_updates)
             occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), newest)
             return (occupancy, fault), newest, jnp.asarray(False)
 
@@ -187,22 +186,22 @@ def refine_occupancy(
         return found, newest
 
     state = start, defect(start), jnp.asarray(True)
-    if not products:
+    if not by_products:
         occupancy, fault, _ = corrected(state, inverse)
-        (occupancy, fault), newest = renewed(((occupancy, fault), inverse), products=False)
+        (occupancy, fault), newest = renewed(((occupancy, fault), inverse), matmul_updates=False)
         return jnp.maximum(occupancy, 0), newest, size(fault) <= goal
     for _ in range(STRAIGHT):
         state = correct(state, inverse)
 
-    def thoroughly(state):
-        """More of the same, then a better inverse, then an exact one; each only as far as the last did not suffice."""
+    def refine_until_converged(state):
+        """Correct further, then with a better inverse, then with an exact one, as far as needed."""
         (occupancy, fault), inverse, _ = state
         occupancy, fault, _ = corrected((occupancy, fault, jnp.asarray(True)), inverse)
-        found = renewed(renewed(((occupancy, fault), inverse), products=True), products=False)
+        found = renewed(renewed(((occupancy, fault), inverse), matmul_updates=True), matmul_updates=False)
         return *found, jnp.asarray(False)
 
     occupancy, fault, _ = state
     (occupancy, fault), newest, _ = jax.lax.while_loop(
-        lambda s: s[2], thoroughly, ((occupancy, fault), inverse, size(fault) > goal)
+        lambda s: s[2], refine_until_converged, ((occupancy, fault), inverse, size(fault) > goal)
     )
     return jnp.maximum(occupancy, 0), newest, size(fault) <= goal

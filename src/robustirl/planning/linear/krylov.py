@@ -1,21 +1,21 @@
 r"""(I - γ P) x = b and its transpose, for a chain P that is only a pair of functions.
 
 Two loops. The inner one solves roughly, to a share of the right-hand side. The outer one computes the residual, hands
-it to the inner loop, adds the correction, and looks again (iterative refinement), so that the answer is as exact as the
+it to the inner loop, adds the correction, and repeats (iterative refinement), so that the answer is as exact as the
 residual is. Which inner loop depends on the device:
 
-- On a processor it is BiCGStab (van der Vorst, 1992): in float32, which moves half the bytes, or for far-sighted worlds
-  in full precision.
-- On a GPU it is sweeps x ← b + γ P x in float32. They need no inner products, so that nobody waits for anybody, and a
-  million states of a grid fit into the cache: an H200 takes seven microseconds a sweep, and for a product of BiCGStab,
-  which gets twice as far, fifty.
+- On a CPU it is BiCGStab (van der Vorst, 1992): in float32, which moves half the bytes, or in full precision for
+  discounts close to 1.
+- On a GPU it is sweeps x ← b + γ P x in float32. They need no inner products, so that no thread waits for another, and
+  a million states of a grid fit into the cache: an H200 takes seven microseconds a sweep, and fifty for a product of
+  BiCGStab, which gets twice as far.
 
-BiCGStab can break down or stall; whenever a correction does not halve the residual, sweeps in full precision take its
+BiCGStab can break down or stall. Whenever a correction does not halve the residual, sweeps in full precision take its
 place until they have. P contracts in the maximum norm, its transpose in the sum of magnitudes, so in these norms
 log 2 / -log γ sweeps do it: the outer loop cannot fail, it can only be slow.
 
-Information moves by one transition a product, so that far-sighted worlds (γ near 1) on long grids need many. In float32
-BiCGStab loses its way there: at γ = 0.999 on 316 x 316 cells it takes five times as long as in float64.
+Information moves by one transition a product, so that discounts near 1 on long grids need many products. In float32
+BiCGStab stalls there: at γ = 0.999 on 316 x 316 cells it takes five times as long as in float64.
 
 Lineax's BiCGStab is not used because its stopping rule is elementwise, which a right-hand side with zeros in it never
 meets, and because it does not run in float32 (as the first approach to a solution does) where float64 is switched on.
@@ -31,21 +31,21 @@ from robustirl._runtime import epsilon
 from robustirl.mdp import AbstractChain
 from robustirl.planning.columns import lower
 
-REDUCTION = 1e-2  # How far BiCGStab brings the residual down, if it can,
-MOST_INNER = 1000  # in so many iterations of two products each.
-SWEPT_REDUCTION = 1e-3  # How far sweeps bring it down.
-UNROLLED = 32  # Sweeps between two looks at what is left; on a GPU a look costs three sweeps.
-FAR_SIGHTED = 0.9998  # Discounts beyond which float32 has too few digits for sweeps,
-LONG_SIGHTED = 0.995  # and for BiCGStab.
+REDUCTION = 1e-2  # The share of the residual that BiCGStab may leave.
+MOST_INNER = 1000  # Its largest number of iterations, of two products each.
+SWEPT_REDUCTION = 1e-3  # The share that sweeps may leave.
+UNROLLED = 32  # Sweeps between two tests of what is left. On a GPU a test costs three sweeps.
+F32_SWEEP_MAX_DISCOUNT = 0.9998  # Beyond this discount float32 has too few digits for sweeps.
+F32_KRYLOV_MAX_DISCOUNT = 0.995  # Beyond this discount float32 has too few digits for BiCGStab.
 MOST_REFINEMENTS = 200
-ROUNDING = 16  # Times the rounding unit, and the size of what goes into a residual: what rounding may leave of it.
+ROUNDING = 16  # Times the rounding unit and the size of the terms of a residual: what rounding may leave of it.
 
 Vector = Float[Array, " S"]
 Operator = Callable[[Vector], Vector]
 
 
 def system(chain: AbstractChain, discount: Float[Array, ""], *, transposed: bool = False) -> Operator:
-    """The function x ↦ (I - γ P) x, or its transpose."""
+    """Return the function x ↦ (I - γ P) x, or its transpose."""
 
     def apply(x: Vector) -> Vector:
         return x - discount.astype(x.dtype) * (chain.push(x) if transposed else chain.expect(x))
@@ -56,10 +56,10 @@ def system(chain: AbstractChain, discount: Float[Array, ""], *, transposed: bool
 def bicgstab(
     operator: Operator, right: Vector, reduction: float = REDUCTION, most: int = MOST_INNER
 ) -> tuple[Vector, Int[Array, ""]]:
-    """A rough solution from zero, and the number of products with the operator that it took.
+    """Solve roughly from zero; also return the number of products with the operator.
 
     The method works with a shadow of the first residual and breaks down when the present one has become orthogonal to
-    it; it then starts again with the present one as the shadow. A solution worse than none is given up for none.
+    it. It then starts again with the present one as the shadow. A solution worse than zero is replaced by zero.
     """
     dtype = right.dtype
     first = jnp.sqrt(right @ right)
@@ -95,7 +95,7 @@ def bicgstab(
 def sweeps(
     operator: Operator, right: Vector, measure: Callable, reduction: float = SWEPT_REDUCTION, most: int = 100_000
 ) -> Vector:
-    """A rough solution by x ← b + γ P x from b, until a sweep changes x by no more than a share of b."""
+    """Solve roughly by x ← b + γ P x from b, until a sweep changes x by no more than a share of b."""
     goal = reduction * measure(jnp.abs(right))
 
     def unfinished(state) -> Bool[Array, ""]:
@@ -122,7 +122,7 @@ def correction(
     reduction: float | None = None,
     most: int = MOST_INNER,
 ) -> Vector:
-    """What to add to x where b - (I - γ P) x is `fault`, to a share; worked out in units of the fault."""
+    """Return what to add to x where b - (I - γ P) x is `fault`, to a share; computed in units of the fault."""
     size = jnp.max(jnp.abs(fault))
     unit = jnp.where(size > 0, size, 1)  # Squares of tiny faults would vanish.
     scaled = fault / unit
@@ -146,8 +146,8 @@ def correction(
     if fault.dtype == jnp.float32:
         return unit * (full() if jax.default_backend() == "cpu" else swept())
     if jax.default_backend() == "cpu":
-        return unit * jax.lax.cond(discount <= LONG_SIGHTED, low, full)
-    return unit * jax.lax.cond(discount <= FAR_SIGHTED, swept, full)
+        return unit * jax.lax.cond(discount <= F32_KRYLOV_MAX_DISCOUNT, low, full)
+    return unit * jax.lax.cond(discount <= F32_SWEEP_MAX_DISCOUNT, swept, full)
 
 
 def solve_chain(

@@ -1,1 +1,1 @@
-"""The solvers of the game's fixed point."""
+"""Solvers: objects with tuning numbers as fields, for `robustirl.planning.solve`."""

@@ -1,88 +1,82 @@
-r"""Newton's method with sparse factorisations, on the processor: for worlds that see very far.
+r"""Newton's method with sparse factorizations, on the processor: for discounts very close to 1.
 
-Near γ = 1 a Krylov method needs as many products as the world is long, and loses digits on the way; a factorisation
-of I - γ P does not care. SuperLU's (through SciPy) is taken where a world is nearly planar, as grids are, so that the
-factors stay sparse. The loop runs in Python: SuperLU cannot be compiled into a JAX program.
+Near γ = 1 a Krylov method needs as many products as the world is long, and loses digits on the way. A factorization
+of I - γ P does not depend on γ. SuperLU (through SciPy) is used where a world is nearly planar, as grids are, so that
+the factors stay sparse. The loop runs in Python: SuperLU cannot be compiled into a JAX program.
 
-Rank-one noise P = B + w uᵀ is not written out but put in by the Sherman-Morrison formula.
+Rank-one noise P = B + w uᵀ is not written out but added by the Sherman-Morrison formula.
 """
+
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, AbstractChain, MarkovGame, as_action_reward, as_count, as_game, concrete
+from robustirl.mdp import AbstractChain, concrete
 from robustirl.planning.columns import ColumnGame, column_game
-from robustirl.planning.operators import Reward, Temperatures, as_temperatures, two_player_backup
-from robustirl.planning.solvers.newton_krylov import SWEEPS, approach
-from robustirl.planning.solvers.value_iteration import most_sweeps, sweep
-from robustirl.planning.verdict import Solution, Verdict, as_start, checked, stopping_rule
-from robustirl.types import ArrayLike
+from robustirl.planning.iterates import Iterate, Progress
+from robustirl.planning.problem import PlanningProblem
+from robustirl.planning.solvers.base import NEWTON_MAX_STEPS, AbstractSolver
+from robustirl.planning.solvers.newton_krylov import NewtonKrylov, look
+from robustirl.planning.solvers.value_iteration import most_sweeps, sweep_to_solution
+from robustirl.planning.verdict import Solution, StoppingRule
 
-PATIENCE = 30  # Steps that may pass before the best residual is halved.
 
+class NewtonSparse(AbstractSolver):
+    """Take Newton steps with sparse factorizations on the host: for large grids with discounts close to 1.
 
-@working_precision
-def newton_sparse(
-    game: MarkovGame | MDP,
-    reward: ArrayLike,
-    *,
-    temperatures: Temperatures = Temperatures(),
-    initial_value: ArrayLike | None = None,
-    tolerance: float | None = None,
-    max_steps: int = 500,
-    throw: bool = True,
-) -> Solution:
-    """Solve the game by Newton steps with sparse factorisations; the arguments are those of `value_iteration`.
+    It does not run inside `jit`, and is not for worlds whose states are all connected: the factors would fill up.
 
-    Not for use inside `jit`, and not for worlds whose states are all connected: the factors would fill up.
+    Attributes:
+        sweeps: Value-iteration sweeps after a step that did not halve the best residual; they double with every
+            further one.
+        patience: Steps that may pass before the best residual is halved; after them sweeps take over.
 
     Example:
-        >>> from robustirl.mdp import SuccessorKernel
+        >>> from robustirl.mdp import MDP, SuccessorKernel
+        >>> from robustirl.planning import solve
         >>> ring = SuccessorKernel([[[1]], [[0]]], [[[1.0]], [[1.0]]])
-        >>> newton_sparse(MDP(ring, discount=0.5), [3.0, 0.0]).value.round(6).tolist()
+        >>> solve(MDP(ring, discount=0.5), [3.0, 0.0], solver=NewtonSparse()).value.round(6).tolist()
         [4.0, 2.0]
     """
-    game, temperatures = as_game(game), as_temperatures(temperatures)
-    if not concrete(game, reward):
-        raise InvalidInputError("newton_sparse cannot run inside jit; use newton there.")
-    reward, value = as_action_reward(reward, game.mdp), as_start(initial_value, game.mdp, "the initial value")
-    rule = stopping_rule(game, reward, tolerance, temperatures)
-    most = as_count("max_steps", max_steps, 1)
-    columns = column_game(game, reward, temperatures)
-    steps, milestone, waiting, best = 0, np.inf, 0, value
-    if initial_value is None:
-        lower, done = _approach(columns, value, most)
-        value, steps = lower.astype(value.dtype), int(done)
-    while True:
-        backup, chain, residual, satisfied = _look(columns, value, rule)
-        if float(residual) <= milestone / 2:
-            milestone, waiting, best = float(residual), 0, value
-        else:
-            waiting += 1
-        if bool(satisfied) or not np.isfinite(float(residual)) or steps >= most or waiting > PATIENCE:
-            break
-        change = solve_sparse(chain, float(game.mdp.discount), np.asarray(backup - value))
-        value = value + jnp.asarray(change, value.dtype)
-        if waiting:
-            value = _sweeps(columns, value, jnp.asarray(SWEEPS * 2 ** min(waiting, 8)))
-        steps += 1
-    value = value if bool(satisfied) or milestone == np.inf else best
-    solution = _finish(game, columns, value, rule, temperatures, jnp.asarray(steps))
-    return checked(solution, throw=throw, solver="Newton's method with sparse factorisations")
+
+    sweeps: int = 10
+    patience: int = 30
+    description: ClassVar[str] = "Newton's method with sparse factorizations"
+
+    def run(self, problem: PlanningProblem, max_steps: int | None) -> Solution:
+        if not concrete(problem):
+            raise InvalidInputError("NewtonSparse cannot run inside jit; use Newton or NewtonKrylov there.")
+        most = NEWTON_MAX_STEPS if max_steps is None else max_steps
+        discount = float(problem.game.mdp.discount)
+        columns = column_game(problem.game, problem.reward, problem.temperatures)
+        value, steps = problem.start, 0
+        if problem.cold:
+            lower, done = _approach(columns, value, jnp.asarray(most))
+            value, steps = lower.astype(value.dtype), int(done)
+        now, satisfied = _look(columns, value, problem.rule, jnp.asarray(steps))
+        progress = Progress.begin(now)
+        while not satisfied and np.isfinite(now.residual) and now.steps < most and progress.waiting <= self.patience:
+            change = solve_sparse(now.attained, discount, np.asarray(now.fault))
+            value = now.value + jnp.asarray(change, now.value.dtype)
+            if waiting := int(progress.waiting):
+                value = _sweep(columns, value, jnp.asarray(self.sweeps * 2 ** min(waiting, 8)))
+            now, satisfied = _look(columns, value, problem.rule, now.steps + 1)
+            progress = progress.after(now)
+        return _finish(problem, columns, now.value if satisfied else progress.best, now.steps)
 
 
 def solve_sparse(chain: AbstractChain, discount: float, right: np.ndarray) -> np.ndarray:
-    """(I - γ P)⁻¹ b by SuperLU, refined once."""
+    """Solve (I - γ P) x = b by SuperLU, refined once."""
     import scipy.sparse  # Here, so that `import robustirl` stays light.
     import scipy.sparse.linalg
 
     matrix = scipy.sparse.csc_array(scipy.sparse.eye_array(len(right)) - discount * chain.sparse_part())
-    # The pattern of I - γP is nearly symmetric and its diagonal never small, so no pivots need to be looked for.
+    # The pattern of I - γP is nearly symmetric and its diagonal never small, so that no pivots are needed.
     factors = scipy.sparse.linalg.splu(
         matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
@@ -100,31 +94,28 @@ def solve_sparse(chain: AbstractChain, discount: float, right: np.ndarray) -> np
 
 
 @eqx.filter_jit
-def _approach(columns: ColumnGame, start: Float[Array, " S"], most: int):
-    return approach(columns.lowered(), start.astype(jnp.float32), most)
+def _approach(
+    columns: ColumnGame, start: Float[Array, " S"], most: Int[Array, ""]
+) -> tuple[Float[Array, " S"], Int[Array, ""]]:
+    return NewtonKrylov().approach(columns.lowered(), start.astype(jnp.float32), most)
 
 
 @eqx.filter_jit
-def _look(columns: ColumnGame, value: Float[Array, " S"], rule):
-    backup, chain = columns.backup(value)
-    residual = jnp.max(jnp.abs(backup - value))
-    return backup, chain, residual, rule.satisfied(residual, value)
+def _look(
+    columns: ColumnGame, value: Float[Array, " S"], rule: StoppingRule, steps: Int[Array, ""]
+) -> tuple[Iterate, Bool[Array, ""]]:
+    now = look(columns, value, steps)
+    return now, rule.satisfied(now.residual, value)
 
 
 @eqx.filter_jit
-def _sweeps(columns: ColumnGame, value: Float[Array, " S"], count) -> Float[Array, " S"]:
+def _sweep(columns: ColumnGame, value: Float[Array, " S"], count: Int[Array, ""]) -> Float[Array, " S"]:
     return jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
 
 
 @eqx.filter_jit
-def _finish(game: MarkovGame, columns: ColumnGame, value, rule, temperatures: Temperatures, steps) -> Solution:
+def _finish(
+    problem: PlanningProblem, columns: ColumnGame, value: Float[Array, " S"], steps: Int[Array, ""]
+) -> Solution:
     residual = jnp.max(jnp.abs(columns.values(value) - value))
-    value, residual, swept = sweep(columns, value, rule, most_sweeps(rule, residual))
-    backup = two_player_backup(game, reward_of(columns), value, temperatures)
-    verdict = Verdict(rule.satisfied(residual, value), steps + swept, residual, rule.error_bound(residual, value))
-    return Solution(value, backup.player, backup.opponent, game.alpha, verdict)
-
-
-def reward_of(columns: ColumnGame) -> Reward:
-    """The reward as it was given, `[S]` or `[S, A]`."""
-    return columns.reward if columns.reward.ndim == 1 else columns.reward.T
+    return sweep_to_solution(problem, columns, value, steps, most_sweeps(problem.rule, residual))
