@@ -56,8 +56,9 @@ alpha: .venv/run
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
 
+# All tests, with every annotated shape and type checked at every call.
 test-all: lint
-	$(BIN)/pytest -n $(WORKERS) --dist loadscope
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope --jaxtyping-packages=robustirl,beartype.beartype
 
 lint: .venv/dev
 	$(BIN)/ruff check --no-cache .

@@ -10,10 +10,10 @@ from robustirl import mdp as mdp
 from robustirl import planning as planning
 from robustirl import rewards as rewards
 from robustirl import theory as theory
+from robustirl._runtime import __version__ as __version__
+from robustirl._runtime import deprecated_names, support_moved_modules
 from robustirl._runtime import enable_x64 as enable_x64
 from robustirl._runtime import single_precision as single_precision
-from robustirl._runtime.deprecations import deprecated_names, support_moved_modules
-from robustirl._runtime.version import __version__ as __version__
 from robustirl.demonstrations import load as load
 from robustirl.irl import RobustIRL as RobustIRL
 from robustirl.irl import fit as fit

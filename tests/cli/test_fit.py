@@ -29,7 +29,8 @@ def test_from_an_expert_to_a_folder(here, capsys):
     assert "wrote found/it/model.npz" in out
     assert "30/30" in err
     model = RobustIRL.load("found/it/model.npz")
-    assert model.alpha_ == 0.9
+    assert model.alpha == "auto"
+    assert model.alpha_estimate_ is not None
     assert " ".join(model.summary().split()) in " ".join((here / "found/it/summary.txt").read_text().split())
     with (here / "found/it/policy.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -164,16 +164,16 @@ def test_an_unknown_parameter_is_named_and_nothing_changes(refused):
     model = RobustIRL()
     with refused("there is no parameter 'alfa'; choose from alpha, reward,"):
         model.set_params(alpha=0.5, alfa=0.5)
-    assert model.alpha == 0.9
+    assert model.alpha == "auto"
 
 
 def test_the_repr_shows_what_differs_from_the_defaults():
     assert repr(RobustIRL()) == "RobustIRL()"
-    model = RobustIRL("auto", optimizer=LBFGS, reward=TabularReward(3), tolerance=0.1, initial_parameters=jnp.zeros(3))
+    model = RobustIRL(0.8, optimizer=LBFGS, reward=TabularReward(3), tolerance=0.1, initial_parameters=jnp.zeros(3))
     assert repr(model) == (
-        "RobustIRL(alpha='auto', reward=TabularReward, optimizer=LBFGS, tolerance=0.1, initial_parameters=...)"
+        "RobustIRL(alpha=0.8, reward=TabularReward, optimizer=LBFGS, tolerance=0.1, initial_parameters=...)"
     )
-    assert repr(RobustIRL(optimizer=ADAM, steps=200, alpha=0.9)) == "RobustIRL()"
+    assert repr(RobustIRL(optimizer=ADAM, steps=200, alpha="auto")) == "RobustIRL()"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,6 @@ def test_what_was_not_learnt_cannot_be_used(use, refused, tmp_path, monkeypatch)
         ({}, np.ones(36), "the occupancy sums to 36.0 instead of 1"),
         ({}, np.ones(5) / 5, "the occupancy has shape (5,), but (36,)"),
         ({"alpha": 1.5}, np.full(36, 1 / 36), "alpha is 1.5, but a number with 0 < alpha <= 1"),
-        ({"alpha": "auto"}, np.full(36, 1 / 36), "alpha is 'auto', which needs demonstrations"),
         ({"tail": "cut"}, Demonstrations.from_arrays([[7, 1]]), "the tail is 'cut'"),
         ({"confidence": 2.0}, Demonstrations.from_arrays([[7, 1]]), "the confidence is 2.0"),
         ({"steps": -1}, np.full(36, 1 / 36), "steps is -1"),

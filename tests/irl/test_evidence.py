@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, OccupancyEstimate, l1_radius
-from robustirl.irl.evidence import gather
+from robustirl.irl.evidence import collect_evidence
 from robustirl.mdp import MDP
 
 WORLD = MDP(np.array([[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]), discount=0.9, initial=[0.5, 0.5, 0.0])
 
 
-def gathered(data, alpha=0.9):
-    return gather(WORLD, data, alpha=alpha, tail="hold", confidence=0.95)
+def collected(data, alpha: float | str = 0.9):
+    return collect_evidence(WORLD, data, alpha=alpha, tail="hold", confidence=0.95)
 
 
 def estimate(discount):
@@ -21,14 +21,14 @@ def estimate(discount):
 
 
 def test_an_estimate_is_for_its_own_discount(refused):
-    found = gathered(estimate(0.9 + 9e-7))
+    found = collected(estimate(0.9 + 9e-7))
     assert (found.episodes, found.transitions, found.has_actions, found.discount) == (7, None, False, 0.9)
     with refused("the occupancy was estimated at discount 0.9005, but the world's is 0.9", "estimate it anew"):
-        gathered(estimate(0.9005))
+        collected(estimate(0.9005))
 
 
 def test_an_exact_occupancy_comes_without_episodes():
-    found = gathered(np.full(3, 1 / 3))
+    found = collected(np.full(3, 1 / 3))
     assert (found.episodes, found.transitions, found.occupancy_estimate, found.cautions) == (None, None, None, ())
     assert (found.alpha, found.alpha_estimate) == (0.9, None)
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -36,18 +36,18 @@ def test_an_exact_occupancy_comes_without_episodes():
 
 
 def test_episodes_are_counted():
-    found = gathered(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], [[0, 0], [0]], terminated=True))
+    found = collected(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], [[0, 0], [0]], terminated=True))
     assert (found.episodes, found.transitions, found.has_actions, found.cautions) == (2, 3, True, ())
-    assert not gathered(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], terminated=True)).has_actions
+    assert not collected(Demonstrations.from_arrays([[0, 1, 2], [1, 2]], terminated=True)).has_actions
 
 
 def test_episodes_that_end_for_good_where_the_world_goes_on_are_told():
     walks = Demonstrations.from_arrays([[0, 1, 2], [0, 1], [1, 1, 1]], terminated=True)
-    assert gathered(walks).cautions == (
+    assert collected(walks).cautions == (
         "2 of 3 episodes end for good in states that can be left in the learner's world (the first in state 1), so"
         " their occupancy may be out of its reach.",
     )
-    assert gathered(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == (
+    assert collected(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == (
         "what truncated episodes do not show may move the expert's occupancy by up to 1.5 in l1, where 2 is the most"
         " possible; record longer episodes, or say which ones terminated.",
     )
@@ -63,14 +63,14 @@ def test_starts_are_compared_as_far_as_chance_allows(share):
         "the demonstrations start elsewhere than the learner's world does: the two start distributions are"
         f" {apart:.3g} apart in l1, more than chance explains."
     )
-    assert gathered(walks).cautions == ((expected,) if share > 1 else ())
+    assert collected(walks).cautions == ((expected,) if share > 1 else ())
 
 
 def test_ends_that_nobody_recorded_are_read_off_the_world_and_told():
     walks = Demonstrations.from_arrays([[0, 1, 2], [0, 1], [1, 2]])
     found, recorded = (
-        gathered(walks),
-        gathered(Demonstrations.from_arrays([e.states for e in walks], terminated=[True, False, True])),
+        collected(walks),
+        collected(Demonstrations.from_arrays([e.states for e in walks], terminated=[True, False, True])),
     )
     assert found.notes == (
         "the demonstrations do not say how episodes ended: 2 of 3 end in a state that is absorbing in the learner's"
@@ -81,3 +81,8 @@ def test_ends_that_nobody_recorded_are_read_off_the_world_and_told():
     assert recorded.occupancy_estimate is not None
     np.testing.assert_array_equal(found.occupancy_estimate.occupancy, recorded.occupancy_estimate.occupancy)
     assert found.occupancy_estimate.bias == recorded.occupancy_estimate.bias
+
+
+def test_alpha_is_one_if_an_occupancy_is_all_there_is():
+    found = collected(np.full(3, 1 / 3), alpha="auto")
+    assert (found.alpha, found.alpha_estimate) == (1.0, None)

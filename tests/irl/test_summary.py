@@ -8,7 +8,7 @@ import pytest
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate
 from robustirl.irl.evidence import Evidence
-from robustirl.irl.summary import summarise, warnings_of
+from robustirl.irl.summary import summarize, warnings_of
 from tests.irl.test_saving import made
 
 
@@ -43,7 +43,7 @@ def line(text, name):
 
 
 def test_the_whole_text():
-    assert summarise(fit(), evidence(estimate(), episodes=7, transitions=12, cautions=("take care.",)), None) == (
+    assert summarize(fit(), evidence(estimate(), episodes=7, transitions=12, cautions=("take care.",)), None) == (
         "Robust maximum causal entropy IRL\n"
         "  learnt from    7 episodes, 12 transitions, states only\n"
         "  in a world of  3 states and 2 actions, γ = 0.9\n"
@@ -57,7 +57,7 @@ def test_the_whole_text():
 
 
 def test_without_an_opponent_it_is_not_called_robust():
-    assert summarise(fit(alpha=1.0), evidence(), None).startswith("Maximum causal entropy IRL\n")
+    assert summarize(fit(alpha=1.0), evidence(), None).startswith("Maximum causal entropy IRL\n")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_without_an_opponent_it_is_not_called_robust():
     ],
 )
 def test_what_it_was_learnt_from(options, text):
-    assert line(summarise(fit(), evidence(**options), None), "learnt from") == text
+    assert line(summarize(fit(), evidence(**options), None), "learnt from") == text
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_it_was_learnt_from(options, text):
     ],
 )
 def test_how_it_ended(options, tolerance, text):
-    assert line(summarise(fit(**options), evidence(), tolerance), "ended") == text
+    assert line(summarize(fit(**options), evidence(), tolerance), "ended") == text
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_how_it_ended(options, tolerance, text):
 )
 def test_how_close_it_came(gap, first, error, text):
     given = evidence(None if error is None else estimate(error))
-    assert line(summarise(fit(gap=gap, first=first), given, None), "occupancy gap") == text
+    assert line(summarize(fit(gap=gap, first=first), given, None), "occupancy gap") == text
 
 
 def test_where_alpha_came_from():
-    said = line(summarise(fit(), evidence(alpha=chosen()), None), "with")
+    said = line(summarize(fit(), evidence(alpha=chosen()), None), "with")
     assert said == "α = 0.9, estimated from the actions (90 % interval 0.85 to 0.957): a tenth is noise."
-    assert line(summarise(fit(), evidence(alpha=chosen(False)), None), "with") == "α = 0.9, by default"
+    assert line(summarize(fit(), evidence(alpha=chosen(False)), None), "with") == "α = 0.9, by default"
 
 
 def test_doubts():

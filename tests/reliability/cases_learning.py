@@ -292,11 +292,6 @@ CASES = [
         ),
     ),
     Case(
-        "α from an occupancy",
-        lambda: RobustIRL(alpha="auto").fit(WORLD, RHO),
-        "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number.",
-    ),
-    Case(
         "saving what was not learnt",
         lambda: RobustIRL().save("new.npz"),
         "this RobustIRL has not learnt anything yet; call fit first.",

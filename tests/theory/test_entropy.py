@@ -3,6 +3,7 @@
 import hypothesis
 import hypothesis.strategies as st
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -139,7 +140,7 @@ def test_in_a_fixed_world_there_is_no_duality_gap(share):
     world, target = decision(), np.array([[share, 1 - share], [0.5, 0.5], [0.5, 0.5]])
     theta = np.array([0.0, np.log(share / (1 - share)), 0.0])
     soft = expert_policy(world, theta, temperature=1.0)
-    assert np.allclose(soft, target)
+    assert jnp.allclose(soft, target)
     rho = state_occupancy(world, target)
     dual = (1 - world.discount) * world.initial @ newton(MarkovGame(world), theta).value - rho @ theta
     assert float(dual) == pytest.approx(float(causal_entropy(world, target)))

@@ -4,6 +4,9 @@ from robustirl._runtime.cache import disable_compilation_cache as disable_compil
 from robustirl._runtime.cache import processor as processor
 from robustirl._runtime.cache import use_compilation_cache as use_compilation_cache
 from robustirl._runtime.compilation import compilation as compilation
+from robustirl._runtime.deprecations import deprecated_names as deprecated_names
+from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules
+from robustirl._runtime.deprecations import warn_renamed as warn_renamed
 from robustirl._runtime.files import build as build
 from robustirl._runtime.files import in_brief as in_brief
 from robustirl._runtime.files import read_arrays as read_arrays
@@ -33,6 +36,7 @@ from robustirl._runtime.programs import BoundedJit as BoundedJit
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
+from robustirl._runtime.version import __version__ as __version__
 from robustirl._runtime.writing import exclusive as exclusive
 from robustirl._runtime.writing import filled_whole as filled_whole
 from robustirl._runtime.writing import require_output_folder as require_output_folder

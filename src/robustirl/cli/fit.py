@@ -27,7 +27,7 @@ class Fit(LogOptions):
     """The demonstrations: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
     out: Path
     """The folder to write to; a new or an empty one."""
-    alpha: Literal["auto"] | float = 0.9
+    alpha: Literal["auto"] | float = "auto"
     """The player's chance of control: 1 is standard MCE IRL, auto estimates it from the demonstrations."""
     noise: float = 0.0
     """The noise of the learner's world."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.control.config import EXPERT as EXPERT
 from robustirl.control.config import PAPER as PAPER
 from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfig

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
 from robustirl.demonstrations.checks import note_on_ends as note_on_ends
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate

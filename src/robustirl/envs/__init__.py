@@ -5,7 +5,7 @@ Importing this package imports every module in it, and environments register the
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.envs.environment import Environment as Environment
 from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN as AWAY_FROM_ORIGIN
 from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS as GAUSSIAN_NOISE_MODELS

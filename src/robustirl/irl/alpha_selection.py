@@ -70,7 +70,7 @@ class AlphaSelection:
         decisive: Whether the data decided; if not, α = 1 is a default.
         note: In a sentence, what decided.
         episodes: How many episodes it rests on.
-        fit: The fit at `alpha`, to all episodes.
+        fits: The fits of the candidates, to all episodes.
     """
 
     alpha: float
@@ -86,7 +86,12 @@ class AlphaSelection:
     decisive: bool
     note: str
     episodes: int
-    fit: Fit
+    fits: tuple[Fit, ...]
+
+    @property
+    def fit(self) -> Fit:
+        """The fit at `alpha`, to all episodes."""
+        return self.fits[list(self.candidates).index(self.alpha)]
 
     def as_estimate(self, moves: int, confidence: float) -> AlphaEstimate:
         """Return the choice as an `AlphaEstimate`; its interval is the range of admissible candidates."""
@@ -181,7 +186,7 @@ def select_alpha(
         decisive=decisive,
         note=note,
         episodes=episodes,
-        fit=fitted[chosen],
+        fits=tuple(fitted),
     )
 
 

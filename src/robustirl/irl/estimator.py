@@ -26,14 +26,14 @@ from robustirl.demonstrations import (
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
-from robustirl.irl.evidence import Evidence, gather
+from robustirl.irl.evidence import Evidence, collect_evidence
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM
 from robustirl.irl.saving import load_estimator, save_estimator
-from robustirl.irl.summary import summarise, warnings_of
+from robustirl.irl.summary import summarize, warnings_of
 from robustirl.mdp import MDP, as_world, checks
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
@@ -50,7 +50,8 @@ class RobustIRL:
     Args:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
             expert whose world moves differently; or "auto", to fit ten candidates and take the one that the
-            demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt.
+            demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
+            support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too.
         reward: The reward model; None or "tabular" for one parameter per state.
         optimizer: See `fit`.
         steps: See `fit`.
@@ -85,7 +86,7 @@ class RobustIRL:
 
     def __init__(
         self,
-        alpha: float | Literal["auto"] = 0.9,
+        alpha: float | Literal["auto"] = "auto",
         *,
         reward: AbstractReward | Literal["tabular"] | None = None,
         optimizer: optax.GradientTransformation = ADAM,
@@ -130,7 +131,7 @@ class RobustIRL:
         if isinstance(demonstrations, list | tuple) and demonstrations and isinstance(demonstrations[0], Episode):
             demonstrations = _as_demonstrations(demonstrations)
         reward, optimizer = self._chosen(as_world(mdp).num_states)
-        evidence = gather(
+        evidence = collect_evidence(
             mdp,
             demonstrations,  # pyright: ignore[reportArgumentType]
             alpha=self.alpha,
@@ -250,7 +251,7 @@ class RobustIRL:
 
     def summary(self) -> str:
         """What was learnt from what, and how good it is, in plain words."""
-        return summarise(self._fitted(), self.evidence_, self.tolerance)
+        return summarize(self._fitted(), self.evidence_, self.tolerance)
 
     def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "n A"]:
         """π_pl(·|s) for each of the states."""

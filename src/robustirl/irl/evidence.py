@@ -17,6 +17,7 @@ from robustirl.demonstrations import (
 )
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_selection import select_alpha
+from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import ArrayLike
 
@@ -47,7 +48,7 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
 
-def gather(
+def collect_evidence(
     mdp: MDP,
     data: Demonstrations | OccupancyEstimate | ArrayLike,
     *,
@@ -63,7 +64,7 @@ def gather(
     Example:
         >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
         >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], terminated=True)
-        >>> found = gather(world, walks, alpha=0.9, tail="hold", confidence=0.95)
+        >>> found = collect_evidence(world, walks, alpha=0.9, tail="hold", confidence=0.95)
         >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
         (2, [0.625, 0.375], ())
     """
@@ -109,9 +110,7 @@ def _alpha(
     if alpha != "auto":
         raise InvalidInputError(f"alpha is {alpha!r}, but a number with 0 < alpha <= 1 or 'auto' is needed.")
     if demonstrations is None:
-        raise InvalidInputError(
-            "alpha is 'auto', which needs demonstrations, but an occupancy was given; give alpha as a number."
-        )
+        return None, WITHOUT_EVIDENCE
     found = select_alpha(mdp, demonstrations, tail=tail, **options)
     return found.as_estimate(demonstrations.num_transitions, confidence), found.alpha
 

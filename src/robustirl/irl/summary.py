@@ -10,7 +10,7 @@ from robustirl.irl.mce.result import Fit
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
 
 
-def summarise(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
+def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
     """The whole text."""
     cautions = warnings_of(fit, evidence, tolerance)
     lines = [
@@ -65,7 +65,7 @@ def _data(evidence: Evidence) -> str:
 def _alpha(fit: Fit, evidence: Evidence) -> str:
     chosen = evidence.alpha_estimate
     if chosen is None:
-        return f"α = {float(fit.alpha):.4g}, as given"
+        return "α = 1, no opponent" if float(fit.alpha) == 1 else f"α = {float(fit.alpha):.4g}, as given"
     if chosen.method == "fits":
         return f"α = {float(fit.alpha):.4g}, chosen by comparing fits: {chosen.note}"
     text = f"α = {float(fit.alpha):.4g}, estimated from the {chosen.method}"

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
+from robustirl.mdp import checks as checks
 from robustirl.mdp.absorbing import absorbing_states as absorbing_states
 from robustirl.mdp.absorbing import never_left as never_left
 from robustirl.mdp.banded import BandedKernel as BandedKernel

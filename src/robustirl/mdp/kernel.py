@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import DeviceModule, as_float, sum_tolerance
-from robustirl._runtime.deprecations import warn_renamed
+from robustirl._runtime import DeviceModule, as_float, sum_tolerance, warn_renamed
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain, DenseChain, RankOne

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.planning._deprecated import choose_method as choose_method
 from robustirl.planning._deprecated import newton as newton
 from robustirl.planning._deprecated import newton_sparse as newton_sparse

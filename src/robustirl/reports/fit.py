@@ -43,7 +43,7 @@ class FitRequest:
 
     environment: str
     demonstrations: Path
-    alpha: float | str = 0.9
+    alpha: float | str = "auto"
     noise: float = 0.0
     noise_model: str | None = None
     discount: float | None = None

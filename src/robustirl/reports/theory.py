@@ -22,14 +22,17 @@ from robustirl.theory import (
     Certificate,
     Closest,
     Matching,
-    bounds,
     certify,
     choose_alpha,
     closest_occupancy,
     find_matching_policy,
+    for_soft_expert,
+    infeasible_bound,
     kappa,
     opponent_world,
     reward_magnitude,
+    robust_bound,
+    standard_bound,
     worst_opponent_world,
 )
 
@@ -147,11 +150,9 @@ def _report(
 
     def learnt(fit: Fit) -> Learnt:
         alpha = float(fit.alpha)
-        if alpha == 1:
-            bound = bounds.standard_bound(learner, expert, reward)
-        else:
-            bound = bounds.robust_bound(learner, expert, reward, alpha)
-        infeasible = bounds.infeasible_bound(
+        standard = alpha == 1
+        bound = standard_bound(learner, expert, reward) if standard else robust_bound(learner, expert, reward, alpha)
+        infeasible = infeasible_bound(
             learner,
             expert,
             opponent_world(learner, fit.opponent),
@@ -161,7 +162,7 @@ def _report(
             alpha=alpha,
         )
         if soft:
-            bound, infeasible = (bounds.for_soft_expert(b, learner, expert, reward) for b in (bound, infeasible))
+            bound, infeasible = (for_soft_expert(b, learner, expert, reward) for b in (bound, infeasible))
         certificate = certify(learner, fit.player, reward, radius=choice.distance)
         gap = abs(without_mismatch - float(certificate.nominal_return))
         return Learnt(alpha, fit, gap, bound, infeasible, certificate)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.rewards.convolutional import ConvolutionalReward as ConvolutionalReward
 from robustirl.rewards.models import AbstractReward as AbstractReward
 from robustirl.rewards.models import LinearReward as LinearReward

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from robustirl._runtime import processor, working_dtype
-from robustirl._runtime.version import __version__
+from robustirl._runtime import __version__, processor, working_dtype
 
 
 def configuration() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from robustirl._runtime.deprecations import deprecated_names
+from robustirl._runtime import deprecated_names
 from robustirl.theory.alpha import AlphaChoice as AlphaChoice
 from robustirl.theory.alpha import choose_alpha as choose_alpha
 from robustirl.theory.alpha import opponent_world as opponent_world

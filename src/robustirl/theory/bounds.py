@@ -87,6 +87,7 @@ def standard_bound_soft_expert(learner: MDP, expert: MDP, reward: ArrayLike) -> 
     return for_soft_expert(standard_bound(learner, expert, reward), learner, expert, reward)
 
 
+@working_precision
 def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
     """Return a bound that assumes optimal experts as it reads for soft-optimal ones.
 

@@ -14,6 +14,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from robustirl._runtime import working_precision
 from robustirl.mdp import MDP, checks
 from robustirl.rewards import LinearReward
 from robustirl.theory.existence import AGREEMENT, default_tolerance
@@ -45,6 +46,7 @@ class FeatureMatching(Outcome):
     witness: Float[np.ndarray, " d"]
 
 
+@working_precision
 def find_feature_matching_policy(
     mdp: MDP,
     occupancy: ArrayLike,

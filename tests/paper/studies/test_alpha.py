@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robustirl.paper.studies.alpha_cells import MISMATCHES, cell_names, find_cell
-from robustirl.paper.studies.alpha_results import rows_of, shares, worst_rows
+from robustirl.paper.studies.alpha_results import rows_of, rule_points, shares, worst_rows
 from robustirl.paper.studies.alpha_runs import CHOICES, AlphaRecord, AlphaSpec
 from tests.commands import robustirl
 
@@ -15,7 +15,9 @@ def records_of(values, cell=HOLE, draw=0):
     found = []
     for choice in CHOICES:
         alpha = float(choice) if choice[0] in "01" else 0.9
-        found.append(AlphaRecord(AlphaSpec(cell, 100, draw, choice), alpha, values.get(choice, -10.0), 0.0, 0.0))
+        found.append(
+            AlphaRecord(AlphaSpec(cell, 100, draw, choice), alpha, values.get(choice, -10.0), 0.0, 0.1, 0.02, 0.0)
+        )
     return found
 
 
@@ -28,6 +30,12 @@ def test_shares_rows_and_worst_cells_by_hand():
     assert (hole[0], hole[2], hole[5], hole[6]) == ("hole", "0.250", "0.00", "0.25")
     assert hole[9:] == ("-1.000", "0.9", "0.400", "0.400")  # Transfer counts as -2 in the mean.
     assert worst_rows(records) == [(HOLE, "100", "0.900", "0.500", "0.800")]
+
+
+def test_points_of_the_rule():
+    points = rule_points(records_of({"0.9": -2.0}))
+    assert len(points) == 9  # All candidates but 1.
+    assert ("hole", pytest.approx(0.2), pytest.approx(0.8)) in points
 
 
 def test_where_standard_loses_nothing_there_is_nothing_to_remove():

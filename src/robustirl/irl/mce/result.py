@@ -4,7 +4,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime.deprecations import warn_renamed
+from robustirl._runtime import warn_renamed
 from robustirl.irl._result import AbstractFit, AbstractVerdict
 from robustirl.mdp import mixture
 from robustirl.types import FloatTree

@@ -3,7 +3,7 @@
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime.deprecations import warn_renamed
+from robustirl._runtime import warn_renamed
 from robustirl.control import GaussianPolicy
 from robustirl.irl._result import AbstractFit, AbstractVerdict
 

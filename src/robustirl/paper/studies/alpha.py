@@ -13,7 +13,7 @@ import dataclasses
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies.alpha_cells import cell_names
-from robustirl.paper.studies.alpha_results import COLUMNS, rows_of, worst_rows
+from robustirl.paper.studies.alpha_results import COLUMNS, rows_of, rule_points, shares, worst_rows
 from robustirl.paper.studies.alpha_runs import specs_of
 from robustirl.paper.studies.registry import Frame, register_study
 
@@ -43,3 +43,7 @@ class AlphaStudy:
         records = frame.compute(specs_of(names, self.episodes, self.draws))
         frame.write_table("alpha", COLUMNS, rows_of(records))
         frame.write_table("alpha-worst", ("cell", "episodes", "mean α", "share of auto", "best"), worst_rows(records))
+        from robustirl.paper.figures.alpha import figure_alpha_rule  # Here, so that only drawing loads matplotlib.
+
+        auto = [one["auto"] for one in shares(records).values()]
+        frame.save_figure("alpha", figure_alpha_rule(rule_points(records), auto))

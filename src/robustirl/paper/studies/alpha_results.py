@@ -21,7 +21,7 @@ def shares(records: Iterable[AlphaRecord]) -> dict[Unit, dict[str, float]]:
 
     Example:
         >>> from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec
-        >>> rows = [AlphaRecord(AlphaSpec("c", 20, 0, choice), 1.0, value, 0.0, 0.0)
+        >>> rows = [AlphaRecord(AlphaSpec("c", 20, 0, choice), 1.0, value, 0.0, 0.0, 0.0, 0.0)
         ...         for choice, value in (("1", -4.0), ("0.9", -1.0), ("auto", -6.0))]
         >>> shares(rows)["c", 20, 0]
         {'1': 0.0, '0.9': 0.75, 'auto': -0.5}
@@ -117,6 +117,20 @@ def worst_rows(records: Sequence[AlphaRecord], count: int = 15) -> list[tuple[st
         mean = np.mean(alphas[cell, episodes])
         rows.append((cell, str(episodes), f"{mean:.3f}", f"{means[cell, episodes]:.3f}", f"{best:.3f}"))
     return rows
+
+
+def rule_points(records: Sequence[AlphaRecord]) -> list[tuple[str, float, float]]:
+    """Return group, missed / explained, and share removed, of every fit below α = 1."""
+    found = shares(records)
+    points = []
+    for record in records:
+        spec = record.spec
+        if _is_number(spec.choice) and record.alpha < 1:
+            # An opponent that explains nothing misses all of it.
+            ratio = record.missed / record.explained if record.explained > 0 else np.inf
+            share = found[spec.cell, spec.episodes, spec.draw][spec.choice]
+            points.append((find_cell(spec.cell).group, max(float(ratio), 0.0), share))
+    return points
 
 
 def _is_number(text: str) -> bool:

@@ -57,6 +57,8 @@ class AlphaRecord:
         alpha: α that was used.
         value: Its return in the learner's world.
         optimum: The largest return there is.
+        explained: D(α) - D(1), how far the opponent moves the player; see `robustirl.irl.alpha_selection`.
+        missed: g(α) - g(1), how much larger the occupancy gap is; both are NaN where α was not a candidate.
         seconds: Time of the run.
     """
 
@@ -64,6 +66,8 @@ class AlphaRecord:
     alpha: float
     value: float
     optimum: float
+    explained: float
+    missed: float
     seconds: float
 
 
@@ -98,27 +102,29 @@ class AlphaContext:
             key=jax.random.key(spec.draw),
         )
         best = measure(cell, expert_policy(cell.learner_walks, cell.reward, kind="optimal"))
-        found = all_choices(cell, demos)
-        return [RunResult(AlphaRecord(one, found[one.choice][0], found[one.choice][1], best, 0.0), {}) for one in specs]
+        found, extra = all_choices(cell, demos)
+        return [RunResult(AlphaRecord(one, *found[one.choice], best, *extra[one.choice], 0.0), {}) for one in specs]
 
 
-def all_choices(cell: Cell, demos: Demonstrations) -> dict[str, tuple[float, float]]:
-    """Return α and the return of every choice."""
+Outcomes = dict[str, tuple[float, float]]
+
+
+def all_choices(cell: Cell, demos: Demonstrations) -> tuple[Outcomes, Outcomes]:
+    """Return by choice α and its return, and what its opponent explains and misses."""
     chosen = select_alpha(cell.learner, demos, reward=cell.model)
-    estimates = {
-        STATES: estimate_alpha(cell.learner, demos, actions=False).alpha,
-        ACTIONS: estimate_alpha(cell.learner, demos).alpha,
-    }
+    explained, missed = chosen.distance - chosen.distance[0], chosen.gap - chosen.gap[0]
+    found, extra = {}, dict.fromkeys(CHOICES, (float("nan"), float("nan")))
+    for place, (alpha, one) in enumerate(zip(chosen.candidates, chosen.fits, strict=True)):
+        found[f"{alpha:g}"] = float(alpha), measure(cell, one.player)
+        extra[f"{alpha:g}"] = float(explained[place]), float(missed[place])
+    found[AUTO], extra[AUTO] = found[f"{chosen.alpha:g}"], extra[f"{chosen.alpha:g}"]
     rho = estimate_occupancy(demos, cell.learner).occupancy
-    alphas = [*CANDIDATES, *estimates.values()]
-    fits = fit_many([cell.learner] * len(alphas), [rho] * len(alphas), alphas, rewards=cell.model, throw=False)
-    found = {
-        name: (alpha, measure(cell, one.player))
-        for name, alpha, one in zip([*CHOICES[: len(CANDIDATES)], *estimates], alphas, fits, strict=True)
-    }
-    found[AUTO] = found[f"{chosen.alpha:g}"]
-    found[TRANSFER] = (1.0, _transfer(cell, demos, rho))
-    return found
+    moves = [estimate_alpha(cell.learner, demos, actions=actions).alpha for actions in (False, True)]
+    fits = fit_many([cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, throw=False)
+    for name, alpha, one in zip((STATES, ACTIONS), moves, fits, strict=True):
+        found[name] = alpha, measure(cell, one.player)
+    found[TRANSFER] = 1.0, _transfer(cell, demos, rho)
+    return found, extra
 
 
 def _transfer(cell: Cell, demos: Demonstrations, rho: np.ndarray) -> float:

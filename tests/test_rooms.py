@@ -1,0 +1,86 @@
+"""The rooms are as `docs/architecture.md` draws them, and each is entered by its front door."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "robustirl"
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+
+
+def imports(path):
+    """Every `from robustirl... import name` of a file: the module, the name, and the line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "robustirl":
+            for alias in node.names:
+                yield node.module, alias.name, node.lineno
+
+
+def room_of(path):
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def crossings():
+    """Imports from one room into another: file, room entered, rest of the module, name, line."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for module, name, line in imports(path):
+            parts = module.split(".")[1:]
+            if not parts and name in ROOMS:  # from robustirl import envs
+                parts, name = [name], None
+            if parts and parts[0] in ROOMS and room_of(path) not in (None, parts[0]):
+                yield path, parts[0], parts[1:], name, line
+
+
+def bound(room):
+    """What the front door of a room binds."""
+    tree = ast.parse((PACKAGE / room / "__init__.py").read_text("utf-8"))
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return names | {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def arrows():
+    """The drawing: a line a room, with the rooms it imports."""
+    seen = {room: set() for room in ROOMS}
+    for path, entered, *_ in crossings():
+        seen[room_of(path)].add(entered)
+    width = max(map(len, ROOMS))
+    return "\n".join(f"{room:{width}} → {' '.join(sorted(seen[room])) or '(none)'}" for room in ROOMS)
+
+
+def test_the_drawn_arrows_are_the_imports():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    drawn = re.search(r"<!-- arrows -->\n```\n(.*?)\n```", page, re.S)
+    assert drawn is not None
+    assert drawn[1] == arrows(), "bring the block in docs/architecture.md up to date:\n" + arrows()
+
+
+def test_rooms_are_entered_by_their_front_doors():
+    doors = {room: bound(room) for room in ROOMS}
+    culprits = []
+    for path, room, deeper, name, line in crossings():
+        # The paper is no library but what the command line runs, a module a command: these are its doors.
+        public_module = room == "paper" and not any(part.startswith("_") for part in deeper)
+        if name is not None and not public_module and (deeper or name not in doors[room]):
+            culprits.append(f"{path.relative_to(PACKAGE)}:{line} takes {name} from {'.'.join([room, *deeper])}")
+    assert not culprits, "\n".join(culprits)
+
+
+def test_only_the_command_line_imports_the_paper():
+    assert {room_of(path) for path, room, *_ in crossings() if room == "paper"} <= {"cli"}
+
+
+def test_the_public_names_are_listed_and_few():
+    listed = {}
+    for room in ROOMS:
+        text = (PACKAGE / room / "__init__.py").read_text("utf-8")
+        names = re.findall(r'^    "(\w+)",$', text.partition("__all__ = [")[2], re.M)
+        assert set(names) <= bound(room), room
+        listed |= dict.fromkeys(names, room)
+    assert len(listed) < 140
