@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all lint format bench torture mutants docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all browser lint format bench torture mutants docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -23,7 +23,7 @@ help:
 	@echo "make existence   whether the experts of the paper's environments can be matched; $(OUT)/existence"
 	@echo "make alpha       the rules for alpha beside the best on the grids; $(OUT)/alpha-rules"
 	@echo "make test        lint and the fast tests"
-	@echo "make test-all    lint and all tests"
+	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
@@ -57,8 +57,19 @@ test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
 
 # All tests, with every annotated shape and type checked at every call.
-test-all: lint
+test-all: lint browser
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope --jaxtyping-packages=robustirl,beartype.beartype
+
+# Tests of pages need a browser and its driver. Where they cannot be installed, those tests are skipped.
+browser:
+	@have() { { command -v chromium || command -v google-chrome; } && command -v chromedriver; } >/dev/null; \
+	if have; then exit 0; fi; \
+	if command -v apt-get >/dev/null; then \
+		root=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
+		echo "Installing chromium and chromium-driver for the tests of pages."; \
+		{ $$root apt-get update -qq && $$root apt-get install -qq -y chromium chromium-driver; } >/dev/null 2>&1; \
+	fi; \
+	have || echo "No browser: install chromium and chromedriver to run the tests of pages, which are skipped now."
 
 lint: .venv/dev
 	$(BIN)/ruff check --no-cache .

@@ -21,8 +21,13 @@ def missing() -> str:
         import selenium  # noqa: F401
     except ImportError:
         return "selenium is not installed"
-    absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    found = {"chromium": _chromium(), "chromedriver": shutil.which("chromedriver")}
+    absent = [name for name, path in found.items() if not path]
     return f"{' and '.join(absent)} not installed" if absent else ""
+
+
+def _chromium() -> str:
+    return shutil.which("chromium") or shutil.which("google-chrome") or ""
 
 
 @contextlib.contextmanager
@@ -33,7 +38,7 @@ def browser() -> Iterator[Any]:
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or ""
+        options.binary_location = _chromium()
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
