@@ -9,6 +9,8 @@ from robustirl.sweeps.kinds import Kind as Kind
 from robustirl.sweeps.kinds import by_kind as by_kind
 from robustirl.sweeps.kinds import kind_of as kind_of
 from robustirl.sweeps.kinds import register as register
+from robustirl.sweeps.processes import cores as cores
+from robustirl.sweeps.processes import process_pool as process_pool
 from robustirl.sweeps.ray import RayEngine as RayEngine
 from robustirl.sweeps.request import Outcome as Outcome
 from robustirl.sweeps.request import Progress as Progress

@@ -4,13 +4,8 @@ On a CPU, small worlds leave XLA's threads little to share, so every core gets a
 """
 
 import concurrent.futures
-import concurrent.futures.process
 import dataclasses
 import itertools
-import multiprocessing
-import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -18,10 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import jax
 
-from robustirl._runtime import start_children_without_interrupts
-from robustirl.errors import RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.kinds import Kind, kind_of
+from robustirl.sweeps.processes import cores, process_pool
 from robustirl.sweeps.specs import RunResult, Spec
 
 
@@ -89,8 +83,8 @@ def run(
         yield from pool(todo, timing, equipment)
         return
     if workers is None:
-        cores = len(_cores()) if jax.default_backend() == "cpu" else 1
-        workers = cores if todo and len(todo) >= kind_of(todo[0][0]).min_batches_for_pool else 1
+        available = len(cores()) if jax.default_backend() == "cpu" else 1
+        workers = available if todo and len(todo) >= kind_of(todo[0][0]).min_batches_for_pool else 1
     if workers == 1:
         bench = BatchExecutor(equipment)
         for batch in todo:
@@ -101,71 +95,27 @@ def run(
         return
     begin, before_this = time.time(), dataclasses.replace(timing)
     overheads = 0.0
-    context = multiprocessing.get_context("spawn")
-    counter = context.Value("i", 0)
-    processes = concurrent.futures.ProcessPoolExecutor(
-        workers,
-        context,
-        initializer=_start,
-        initargs=(counter, begin, equipment),
-    )
-    before = set(multiprocessing.active_children())
-    try:
-        with start_children_without_interrupts():
-            futures = [processes.submit(_work, batch) for batch in todo]
-        for finished in concurrent.futures.as_completed(futures):
+    with process_pool(workers, _prepare, begin, equipment) as submit:
+        for finished in concurrent.futures.as_completed(submit(_work, todo)):
             results, overhead, _ = finished.result()
             overheads += overhead
             timing.compilation = before_this.compilation + overheads / workers
             timing.computation = before_this.computation + time.time() - begin - overheads / workers
             yield results
-    except concurrent.futures.process.BrokenProcessPool:
-        raise RobustIRLError(
-            "a worker process was killed, perhaps for want of memory; what is finished is kept, and the"
-            " same command goes on"
-            " from there."
-        ) from None
-    except BaseException:
-        for child in set(multiprocessing.active_children()) - before:
-            child.terminate()
-        raise
-    finally:
-        processes.shutdown(wait=True, cancel_futures=True)
 
 
 _bench: BatchExecutor | None = None
 
 
-def _start(counter, begin: float, equipment: object) -> None:
-    """Make a fresh process a worker, tied to a core of its own."""
+def _prepare(begin: float, equipment: object) -> None:
+    """Give a fresh worker its executor."""
     global _bench
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Where it cannot be masked, as on Windows.
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    with counter.get_lock():
-        place = counter.value
-        counter.value += 1
-    cores = _cores()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {cores[place % len(cores)]})
     _bench = BatchExecutor(equipment, begin)
-
-
-def _die_with_parent() -> None:
-    """End this worker when its parent is gone, killed or not: nobody would read its answers."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _work(batch: Batch) -> tuple[list[RunResult], float, float]:
     assert _bench is not None
     return _bench.work(batch)
-
-
-def _cores() -> list[int]:
-    """The cores this process may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 def flat(results: Iterator[list[RunResult]]) -> list[RunResult]:

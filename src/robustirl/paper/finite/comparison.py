@@ -18,6 +18,7 @@ from robustirl import envs
 from robustirl.irl import fit_many, paper_optimizer
 from robustirl.mdp import MDP
 from robustirl.paper.finite.context import ExperimentContext
+from robustirl.paper.finite.kind import CPU_BATCH
 from robustirl.paper.finite.specs import Record
 from robustirl.paper.published import LOST_LAYOUTS, PublishedReturn, published_returns
 
@@ -84,17 +85,21 @@ def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
     worlds = [
         MDP(world.kernel, discount=world.discount, initial=count / count.sum(), mask=world.mask) for count in counts
     ]
-    alphas = [spec.alpha] * draws
     model = lab.reward_model()
-    fits = fit_many(
-        worlds,
-        [rho] * draws,
-        alphas,
-        rewards=model,
-        optimizer=paper_optimizer(model),
-        steps=spec.steps,
-        throw=False,
-    )
-    returns = [lab.measure(spec.learner_noise, result.player) for result in fits]
-    (half,) = lab.fit([spec], steps=spec.steps // 2, throw=False)
+    players = []
+    # In batches of the size of the runs themselves, so that their programs are used again.
+    for begin in range(0, draws, CPU_BATCH):
+        own = worlds[begin : begin + CPU_BATCH]
+        fits = fit_many(
+            [*own, *[own[-1]] * (CPU_BATCH - len(own))],
+            [rho] * CPU_BATCH,
+            [spec.alpha] * CPU_BATCH,
+            rewards=model,
+            optimizer=paper_optimizer(model),
+            steps=spec.steps,
+            throw=False,
+        )
+        players += [fit.player for fit in fits[: len(own)]]
+    returns = [lab.measure(spec.learner_noise, player) for player in players]
+    half = lab.fit([spec] * CPU_BATCH, steps=spec.steps // 2, throw=False)[0]
     return Explanation(cell, min(returns), max(returns), lab.measure(spec.learner_noise, half.player))

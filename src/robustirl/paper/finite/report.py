@@ -19,7 +19,8 @@ from robustirl.reports import embedded, render
 from robustirl.sweeps import configuration
 
 if TYPE_CHECKING:
-    from robustirl.paper.finite.reproduce import Drawn, Plan
+    from robustirl.paper.finite.drawing import Drawn
+    from robustirl.paper.finite.reproduce import Plan
 
 
 def write_report(

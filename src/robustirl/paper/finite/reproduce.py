@@ -3,17 +3,16 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from robustirl import envs
 from robustirl._runtime import write_atomically
 from robustirl.envs import PUBLISHED
 from robustirl.paper.finite import catalogue
 from robustirl.paper.finite.catalogue import Experiment, Grid
 from robustirl.paper.finite.comparison import Explanation, compare, explain
+from robustirl.paper.finite.drawing import drawing
 from robustirl.paper.finite.specs import Record, RunSpec
-from robustirl.paper.finite.summary import best_alpha
 from robustirl.sweeps import Engine, Outcome, Progress, Store, compute, writing_to
 
 EXPLANATION_DRAWS = 10
@@ -68,72 +67,17 @@ def reproduce(
 
     page, note = Path(out) / "report.html", Path(out) / "drawn.json"
     names = [item.name for item in plan.experiments]
-    drawing = json.dumps({"experiments": names, "noise_models": plan.noise_models}) + "\n"
-    if not outcome.new and not redraw and page.exists() and note.exists() and note.read_text() == drawing:
+    wanted = json.dumps({"experiments": names, "noise_models": plan.noise_models}) + "\n"
+    if not outcome.new and not redraw and page.exists() and note.exists() and note.read_text() == wanted:
         return dataclasses.replace(outcome, files=[*outcome.files, page])  # All is there already.
     with writing_to(Path(out)):
-        drawn = draw(plan, Store.read(out), outcome.records, progress)
-        explanations = _explanations(plan, outcome.records, Path(out), progress)
+        with drawing(names, plan.grid, plan.noise_models, Store.read(out), outcome.records, progress) as drawn_files:
+            explanations = _explanations(plan, outcome.records, Path(out), progress)
+            drawn = drawn_files()
         page = write_report(plan, outcome.records, drawn, explanations, Path(out), draws=EXPLANATION_DRAWS)
-        write_atomically(note, drawing)
+        write_atomically(note, wanted)
     files = [*outcome.files, *(path for paths in drawn.values() for path in paths), page]
     return dataclasses.replace(outcome, files=files)
-
-
-Drawn = dict[tuple[str, str, str], list[Path]]
-"""Figure files by experiment (or `maps`), noise model and the figure's own name."""
-
-
-def draw(plan: Plan, store: Store, records: Sequence[Record], progress: Progress = lambda *_: None) -> Drawn:
-    """Every figure of a plan, as PNG and SVG in `figures/`."""
-    from robustirl.paper import figures  # Here, so that nothing else loads matplotlib.
-
-    folder = store.folder / "figures"
-    folder.mkdir(exist_ok=True)
-    jobs: list[tuple[tuple[str, str, str], Callable[[], object]]] = []
-    for model in plan.noise_models:
-        for experiment in plan.experiments:
-            for drawing in experiment.draw(plan.grid, model, records):
-                jobs.append(((experiment.name, model, drawing.name), drawing.make))
-        for name in plan.grid.environments:
-            if (make := _maps(plan, store, records, name, model)) is not None:
-                jobs.append((("maps", model, name), make))
-    drawn: Drawn = {}
-    for count, (key, make) in enumerate(jobs):
-        progress("drawing", count, len(jobs))
-        figure = make()
-        assert isinstance(figure, figures.Figure)
-        drawn[key] = figures.save_figure(figure, folder / "_".join(key))
-    progress("drawing", len(jobs), len(jobs))
-    return drawn
-
-
-def _maps(plan: Plan, store: Store, records: Sequence[Record], name: str, model: str):
-    """Maps of the cell with the largest mismatch, standard and the best robust α there."""
-    environment = envs.make(name)
-    own = [r for r in catalogue.main_records(plan.grid, model, records) if r.spec.environment == name]
-    if not isinstance(environment, envs.GridWorld) or not own:
-        return None
-    layouts = len({r.spec.seed for r in own})
-    own = [r for r in own if r.spec.seed == own[0].spec.seed]
-    which = f"; layout {own[0].spec.seed}, one of {layouts}" if layouts > 1 else ""
-    far = max((r.spec.expert_noise - r.spec.learner_noise, r.spec.expert_noise, r.spec.learner_noise) for r in own)
-    cell = [r for r in own if (r.spec.expert_noise, r.spec.learner_noise) == far[1:]]
-    standard = next((r for r in cell if r.spec.alpha == 1), None)
-    best = best_alpha(cell)
-    robust = next((r for r in cell if r.spec.alpha == best), None)
-    if standard is None or robust is None:
-        return None
-
-    def make():
-        from robustirl.paper import figures
-
-        made = standard.spec.make_environment()
-        assert isinstance(made, envs.GridWorld)
-        found = store.result(standard.spec), store.result(robust.spec)
-        return figures.figure_maps(made, *found, note=f"noise model: {model}{which}")
-
-    return make
 
 
 def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Progress) -> list[Explanation]:
