@@ -374,3 +374,17 @@ def test_a_part_of_ones_own_kind_becomes_a_tuple_where_it_is(tmp_path):
     again: Any = load_fit(tmp_path / "fit.npz").parameters
     assert [leaf.tolist() for leaf in again["a"]] == [[0, 0], [1, 1, 1]]
     assert again["b"][0] is None
+
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def test_files_of_version_01_are_read():
+    model = RobustIRL.load(GOLDEN / "estimator-0.1.npz")
+    assert (model.alpha, model.steps, model.fit_.verdict.status) == (0.9, 5, Status.BUDGET)
+    assert isinstance(model.reward, NetworkReward)
+    rewards = model.reward(model.fit_.parameters)
+    np.testing.assert_allclose(rewards, model.reward_, atol=1e-12)
+    sampled = load_fit(GOLDEN / "relative-entropy-fit-0.1.npz")
+    assert str(sampled.verdict).startswith("budget after 12 rounds with a feature gap of 0.118")
+    assert bool(sampled.verdict.valid)

@@ -111,12 +111,11 @@ class NetworkReward(AbstractReward):
 
     def __init__(self, features: ArrayLike, *, key: PRNGKeyArray, width: int | None = None, depth: int = 2):
         self.features = LinearReward(features).features
-        wide = self.features.shape[1] if width is None else checks.as_count("the width", width, 1)
-        hidden = [self.features.shape[1], *[wide] * checks.as_count("the depth", depth)]
-        keys = jax.random.split(key, len(hidden))
-        dtype = self.features.dtype
-        sizes = zip(hidden, [*hidden[1:], 1], keys, strict=True)
-        self.layers = tuple(eqx.nn.Linear(into, out, key=own, dtype=dtype) for into, out, own in sizes)
+        inputs = self.features.shape[1]
+        wide = inputs if width is None else checks.as_count("the width", width, 1)
+        deep, dtype = checks.as_count("the depth", depth), self.features.dtype
+        # Only the layers are kept: the activation of a perceptron is a leaf that is no array, and could not be stacked.
+        self.layers = eqx.nn.MLP(inputs, 1, wide, deep, dtype=dtype, key=key).layers
 
     def initial_parameters(self) -> tuple[eqx.nn.Linear, ...]:
         return self.layers
