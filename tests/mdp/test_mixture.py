@@ -15,11 +15,10 @@ from tests.strategies import undisturbed_randomness
 
 
 @st.composite
-def mixtures(draw, states=None):
-    """A mixture, and the array it stands for; some actions may not exist."""
-    size = draw(st.integers(2, 6)) if states is None else states
+def mixtures(draw, shapes=((2, 1, 1), (5, 3, 2))):
+    """A mixture of one of these shapes (S, A, K), and the array it stands for; some actions may not exist."""
+    size, actions, successors = draw(st.sampled_from(shapes))
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    actions, successors = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     places = generator.integers(size, size=(size, actions, successors))
     probabilities = generator.dirichlet(np.ones(successors), size=(size, actions))
     if actions > 1:
@@ -58,11 +57,9 @@ def test_it_does_what_its_array_does(pair):
     )
 
 
-@given(mixtures(states=4), mixtures(states=4), st.booleans())
+@given(mixtures(shapes=((4, 2, 3),)), mixtures(shapes=((4, 2, 1), (4, 2, 3))), st.booleans())
 def test_distances_are_those_of_the_arrays(one, two, same_noise):
     (first, a), (second, b) = one, two
-    if a.shape != b.shape:
-        return
     if same_noise:
         second = MixtureKernel(second.base, second.weights, first.distribution)
         exists = (b.sum(-1) > 0)[..., None]

@@ -49,7 +49,7 @@ def test_the_optimal_expert_does_not_split_what_is_merely_close():
 def test_the_soft_expert_acts_in_proportion_to_the_exponential_of_its_values(task):
     mdp, _, reward = task
     value = value_iteration(MarkovGame(mdp), reward).value
-    q = np.where(mdp.mask, mdp.discount * mdp.kernel.expect(value), -np.inf)
+    q = np.where(mdp.mask, float(mdp.discount) * np.asarray(mdp.kernel.expect(value)), -np.inf)
     weights = np.exp(q - q.max(-1, keepdims=True))
     expected = weights / weights.sum(-1, keepdims=True)
     np.testing.assert_allclose(expert_policy(mdp, reward, temperature=1.0), expected, atol=1e-6)
