@@ -2,7 +2,7 @@
 
     python -m torture.mutants --count 110 --seed 0          # A sample of the mutants of planning/ and irl/.
     python -m torture.mutants --again out/torture/mutants.csv   # Those of an earlier sample that nobody had noticed.
-    python -m torture.mutants --list src/robustirl/planning/newton.py
+    python -m torture.mutants --list src/robustirl/planning/solvers/newton.py
 
 Each mutant is one change in one file, applied to a copy of the tree: a comparison turned round, an operator exchanged,
 a number off by a little, a condition negated, an `and` for an `or`, a `min` for a `max`. Tests that ought to notice are
@@ -38,41 +38,49 @@ COMPARE = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, a
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 # Numbers that decide how fast an answer comes, and not what it is: another value is as right.
 TUNING = {
-    "columns": ("LOW_TIES",),
-    "krylov": (
+    "planning/columns": ("LOW_TIES",),
+    "planning/linear/krylov": (
         *("REDUCTION", "MOST_INNER", "SWEPT_REDUCTION", "UNROLLED"),
         *("F32_SWEEP_MAX_DISCOUNT", "F32_KRYLOV_MAX_DISCOUNT", "MOST_REFINEMENTS"),
     ),
-    "base": ("NEWTON_MAX_STEPS",),
-    "dense": ("LARGEST_MATRIX", "STRAIGHT", "UPDATE_MAX_ERROR"),
-    "newton": ("chord_rate", "ahead_sweeps", "ahead_rounds"),
-    "newton_krylov": ("sweeps", "inner_tol", "max_inner", "f32_tol", "f64_inner_tol", "patience", "doubling"),
-    "newton_sparse": ("sweeps", "patience"),
-    "solve": ("SWEEP_MAX_DISCOUNT", "SPARSE_MIN_DISCOUNT", "LARGEST_INVERTED", "LARGEST_FACTORED"),
+    "planning/linear/dense": ("LARGEST_MATRIX", "STRAIGHT", "UPDATE_MAX_ERROR"),
+    "planning/solve": ("SWEEP_MAX_DISCOUNT", "SPARSE_MIN_DISCOUNT", "LARGEST_INVERTED", "LARGEST_FACTORED"),
+    "planning/solvers/base": ("NEWTON_MAX_STEPS",),
+    "planning/solvers/newton": ("chord_rate", "ahead_sweeps", "ahead_rounds"),
+    "planning/solvers/newton_krylov": (
+        *("sweeps", "inner_tol", "max_inner", "f32_tol", "f64_inner_tol", "patience", "doubling"),
+    ),
+    "planning/solvers/newton_sparse": ("sweeps", "patience"),
 }
 # Tests besides those of a file's own name; of a file that has none, the first of these stand in for them.
 ELSEWHERE = {
-    "base": ("planning/test_solve.py",),
-    "columns": ("planning/solvers/test_value_iteration.py",),
-    "evaluation": ("planning/test_action_rewards.py",),
-    "krylov": ("planning/test_large.py",),
-    "dense": ("planning/test_evaluation.py", "planning/test_large.py"),
-    "iterates": ("planning/solvers/test_newton_krylov.py", "planning/solvers/test_newton.py"),
-    "newton": ("planning/solvers/test_value_iteration.py",),
-    "newton_krylov": ("planning/test_solve.py",),
-    "newton_sparse": ("planning/test_solve.py",),
-    "operators": ("planning/test_action_rewards.py",),
-    "problem": ("planning/test_solve.py",),
-    "verdict": ("planning/solvers/test_value_iteration.py", "planning/test_action_rewards.py"),
-    "archive": ("irl/test_saving.py",),
-    "encoding": ("irl/test_saving.py",),
-    "evidence": ("irl/test_estimator.py",),
-    "loop": ("irl/test_mce.py", "irl/test_callbacks.py"),
-    "relative_entropy_config": ("irl/test_relative_entropy.py",),
-    "relative_entropy_loop": ("irl/test_relative_entropy.py", "irl/test_relative_entropy_callbacks.py"),
-    "relative_entropy_result": ("irl/test_result.py",),
-    "relative_entropy_saving": ("irl/test_relative_entropy_callbacks.py",),
-    "summary": ("irl/test_estimator.py",),
+    "planning/_deprecated": ("planning/test_solve.py",),
+    "planning/backward_induction": ("planning/solvers/test_value_iteration.py",),
+    "planning/columns": ("planning/solvers/test_value_iteration.py",),
+    "planning/evaluation": ("planning/test_action_rewards.py",),
+    "planning/iterates": ("planning/solvers/test_newton_krylov.py", "planning/solvers/test_newton.py"),
+    "planning/linear/dense": ("planning/test_evaluation.py", "planning/test_large.py"),
+    "planning/linear/krylov": ("planning/test_large.py",),
+    "planning/operators": ("planning/test_action_rewards.py",),
+    "planning/problem": ("planning/test_solve.py",),
+    "planning/solvers/base": ("planning/test_solve.py",),
+    "planning/solvers/newton": ("planning/solvers/test_value_iteration.py",),
+    "planning/solvers/newton_krylov": ("planning/test_solve.py",),
+    "planning/solvers/newton_sparse": ("planning/test_solve.py",),
+    "planning/verdict": ("planning/solvers/test_value_iteration.py", "planning/test_action_rewards.py"),
+    "irl/_archive": ("irl/test_saving.py",),
+    "irl/_batch": ("irl/mce/test_fit.py",),
+    "irl/_callbacks": ("irl/mce/test_callbacks.py",),
+    "irl/_encoding": ("irl/test_saving.py",),
+    "irl/_fit_encoding": ("irl/test_saving.py",),
+    "irl/evidence": ("irl/test_estimator.py",),
+    "irl/likelihood": ("irl/test_alpha_selection.py",),
+    "irl/mce/loop": ("irl/mce/test_fit.py", "irl/mce/test_callbacks.py"),
+    "irl/mce/result": ("irl/test_result.py",),
+    "irl/relative_entropy/config": ("irl/relative_entropy/test_fit.py",),
+    "irl/relative_entropy/loop": ("irl/relative_entropy/test_fit.py", "irl/relative_entropy/test_callbacks.py"),
+    "irl/relative_entropy/result": ("irl/test_result.py",),
+    "irl/summary": ("irl/test_estimator.py",),
 }
 COLUMNS: tuple[str, ...] = ("file", "node", "line", "change", "mutant", "verdict", "by", "seconds")
 VERDICTS = ("killed", "survived", "equivalent", "out of time")
@@ -98,7 +106,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 def _tuning(tree: ast.Module, path: Path) -> list[ast.stmt]:
     """Return the constants and the fields of classes that are there to be tuned."""
-    names = TUNING.get(path.stem, ()) if path.is_relative_to(ROOT / "src") else ()
+    names = TUNING.get(_place(path), ()) if path.is_relative_to(ROOT / "src") else ()
     fields = [line for block in tree.body if isinstance(block, ast.ClassDef) for line in block.body]
     assigned = {line: line.targets[0] for line in tree.body if isinstance(line, ast.Assign)}
     assigned |= {line: line.target for line in fields if isinstance(line, ast.AnnAssign)}
@@ -150,6 +158,18 @@ def _plain(text: str) -> list[str]:
     return ast.unparse(ast.parse(text)).splitlines()
 
 
+def _place(path: Path) -> str:
+    """Return where a file is in the package, without its suffix."""
+    parts = path.with_suffix("").parts
+    return "/".join(parts[parts.index("robustirl") + 1 :])
+
+
+def sources() -> list[Path]:
+    """Return the files whose mutants are drawn."""
+    found = [path for room in ROOMS for path in sorted((ROOT / "src" / "robustirl" / room).rglob("*.py"))]
+    return [path for path in found if path.name != "__init__.py"]
+
+
 def noticing(file: str) -> list[list[str]]:
     """The tests that ought to notice: the file's own examples and the tests of its name, then those named above."""
     path = Path(file)
@@ -192,7 +212,7 @@ def by_file(rows: Iterable[dict[str, str]]) -> str:
     """The verdicts, counted file by file, as Markdown."""
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for row in rows:
-        counts["/".join(Path(row["file"]).parts[-2:])][row["verdict"]] += 1
+        counts[f"{_place(Path(row['file']))}.py"][row["verdict"]] += 1
     everything = sum(counts.values(), collections.Counter())
     lines = [f"| file | tried | {' | '.join(VERDICTS)} |", "| --- |" + " ---: |" * (len(VERDICTS) + 1)]
     for file, found in [*sorted(counts.items()), ("all", everything)]:
@@ -218,7 +238,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/torture/mutants.csv"))
     given = parser.parse_args()
     files = [path.resolve() for path in given.files]
-    files = files or [path for room in ROOMS for path in sorted((ROOT / "src" / "robustirl" / room).rglob("*.py"))]
+    files = files or sources()
     everything = [mutant for path in files for mutant in mutants_of(path)]
     if given.list:
         for mutant in everything:
