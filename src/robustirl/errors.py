@@ -3,9 +3,24 @@
 Every message is one sentence that names the culprit, its value, and what to do about it.
 """
 
+MAX_LENGTH = 2_000
+"""The longest message in characters; of a longer one, which quotes foreign data, the middle is cut."""
+
 
 class RobustIRLError(Exception):
-    """The base of every error this library raises on purpose."""
+    """The base of every error this library raises on purpose.
+
+    Example:
+        >>> len(str(RobustIRLError("x" * 10**6)))
+        2000
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if len(text) <= MAX_LENGTH:
+            return text
+        half = (MAX_LENGTH - 5) // 2
+        return f"{text[: MAX_LENGTH - 5 - half]} ... {text[-half:]}"
 
 
 class InvalidInputError(RobustIRLError, ValueError):

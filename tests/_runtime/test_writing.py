@@ -165,3 +165,8 @@ def test_what_fails_halfway_leaves_nothing(tmp_path):
         with pytest.raises(KeyError), filled_whole(tmp_path / out) as folder:
             raise KeyError((folder / "half").touch())
     assert entries(tmp_path) == ["empty"]
+
+
+def test_a_text_with_a_name_that_is_not_utf8_is_written_with_the_name_spelled_out(tmp_path):
+    write_atomically(tmp_path / "note.txt", "of " + os.fsdecode(b"caf\xe9"))
+    assert (tmp_path / "note.txt").read_bytes() == b"of caf\\udce9"

@@ -3,7 +3,8 @@
 import pytest
 
 from robustirl import cli
-from robustirl.cli.console import PlainConsole, printable
+from robustirl._runtime import printable
+from robustirl.cli.console import PlainConsole
 
 
 @pytest.mark.parametrize("name", ["a[red]b", "[/x]", ":smile:", "50 % of $x$"])

@@ -6,11 +6,11 @@ import pytest
 
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
-from tests.reliability import cases_command_line, cases_files, cases_learning, cases_worlds
+from tests.reliability import cases_command_line, cases_files, cases_foreign, cases_learning, cases_worlds
 from tests.reliability.cases import Case, prepare, spoilt
 from torture.targets import require_sentence
 
-CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES]
+CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES, *cases_foreign.CASES]
 
 
 def snapshot(folder: Path) -> dict[str, bytes | None]:

@@ -9,6 +9,7 @@ from robustirl._runtime.deprecations import support_moved_modules as support_mov
 from robustirl._runtime.deprecations import warn_renamed as warn_renamed
 from robustirl._runtime.files import build as build
 from robustirl._runtime.files import in_brief as in_brief
+from robustirl._runtime.files import printable as printable
 from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
 from robustirl._runtime.files import shown as shown

@@ -71,6 +71,17 @@ def shown(value: object, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def printable(text: str, most: int = 20_000) -> str:
+    r"""Return a text with its control characters written out, cut where no terminal could show it.
+
+    Example:
+        >>> print(printable("state\x1b[31m"))
+        state\x1b[31m
+    """
+    shown = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text[: most + 1])
+    return shown if len(text) <= most else f"{shown[:most]}..."
+
+
 def build(kind: type[Built], values: Any) -> Built:
     """The dataclass with these values, if each is of the type that its field asks for.
 

@@ -31,7 +31,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            # Names of files need not be UTF-8; in a text they are written out.
+            file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from robustirl._runtime import printable
 from robustirl.sweeps import Outcome
 
 
@@ -28,17 +29,6 @@ class PlainConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
-
-
-def printable(text: str, most: int = 20_000) -> str:
-    r"""Return a text with its control characters written out, cut where no terminal could show it.
-
-    Example:
-        >>> print(printable("state\x1b[31m"))
-        state\x1b[31m
-    """
-    shown = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text[: most + 1])
-    return shown if len(text) <= most else f"{shown[:most]}..."
 
 
 console: Console = PlainConsole(width=None if sys.stdout.isatty() else 120)

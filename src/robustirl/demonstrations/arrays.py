@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
+from robustirl._runtime import shown
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import require_unmasked
 from robustirl.types import ArrayLike
 
 
@@ -22,6 +24,7 @@ def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int
 
 def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
     """Return `values` as an immutable int64 vector, or refuse what is not whole numbers of at least 0."""
+    require_unmasked(name, values)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -48,6 +51,7 @@ def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
 
 def as_flags(terminated: ArrayLike, episodes: int) -> Bool[np.ndarray, " E"]:
     """Return one immutable answer for each episode, from one for all of them or one for each."""
+    require_unmasked("`terminated`", terminated)
     try:
         array = np.asarray(terminated)
     except (TypeError, ValueError) as error:
@@ -71,9 +75,12 @@ def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " 
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InvalidInputError(f"the {kind} names are {names!r:.80}, but a list of words is needed.")
     found = tuple(str(name) for name in names)
+    for name in found:
+        if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
+            raise InvalidInputError(f"the {kind} name {shown(name)} is not text in UTF-8; give it another name.")
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise InvalidInputError(f"the {kind} name {twice!r} occurs more than once; give each {kind} its own name.")
+        raise InvalidInputError(f"the {kind} name {shown(twice)} occurs more than once; give each {kind} its own name.")
     if numbers is not None and numbers.size and numbers.max() >= len(found):
         raise InvalidInputError(
             f"{kind} {int(numbers.max())} occurs, but there are {len(found)} {kind} names; name every {kind}."

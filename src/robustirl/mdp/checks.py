@@ -92,13 +92,14 @@ def as_seed(name: str, value: object) -> int:
 
 
 def as_positive(name: str, value: object) -> float:
-    """`value` as a finite number above zero, or a sentence about why it is none."""
+    """Return `value` as a finite number above zero, or refuse it in a sentence."""
+    require_unmasked(name, value)
     try:
         number = float("nan") if isinstance(value, str) else float(value)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise InvalidInputError(f"{name} is {value!r}, but a finite number above 0 is needed.")
+        raise InvalidInputError(f"{name} is {shown(value)}, but a finite number above 0 is needed.")
     return number
 
 
@@ -113,8 +114,32 @@ def normalized(array: np.ndarray) -> np.ndarray:
     return array / np.where((sums == 0) | as_good_as_one, 1, sums)
 
 
+def require_unmasked(name: str, array: object) -> None:
+    """Refuse a NumPy masked array with a masked entry, whose hidden value would be computed with."""
+    index = _first_masked(array)
+    if index is not None:
+        where = f"entry {list(index)} of it is masked" if index else "it is masked"
+        raise InvalidInputError(
+            f"{name} is a masked array, and {where}; fill it with `.filled(value)`, or remove what is masked."
+        )
+
+
+def _first_masked(array: object) -> tuple[int, ...] | None:
+    """Return where the first masked entry stands, in an array or in lists of arrays, or None."""
+    if isinstance(array, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(array)
+        return tuple(int(i) for i in np.argwhere(mask)[0]) if mask.any() else None
+    if isinstance(array, list | tuple):
+        for i, item in enumerate(array):
+            inner = _first_masked(item)
+            if inner is not None:
+                return (i, *inner)
+    return None
+
+
 def as_floats(name: str, array: object) -> np.ndarray:
-    """`array` as a NumPy float array, or a sentence about why it cannot be one."""
+    """Return `array` as a NumPy float array, or refuse it in a sentence."""
+    require_unmasked(name, array)
     try:
         out = np.asarray(array)
         if out.dtype.kind == "f":

@@ -215,6 +215,7 @@ def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
 
 def _as_number(name: str, value: ArrayLike, rule: str, holds) -> Float[Array, ""]:
     checks.require_shape(name, value, (), "a single number")
+    checks.require_unmasked(name, value)
     if checks.concrete(value):
         try:
             number = float("nan") if isinstance(value, str | bytes) else float(np.asarray(value))
@@ -228,6 +229,7 @@ def _as_number(name: str, value: ArrayLike, rule: str, holds) -> Float[Array, ""
 
 def _as_mask(mask: ArrayLike, size: tuple[int, int]) -> Bool[Array, "S A"]:
     checks.require_shape("the action mask", mask, size, "states, actions")
+    checks.require_unmasked("the action mask", mask)
     array = mask if isinstance(mask, jax.Array) else np.asarray(mask)
     if array.dtype != bool:
         raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; use `array > 0`.")

@@ -186,6 +186,7 @@ def signed_sums(
 
 
 def _as_indices(next_states: ArrayLike) -> np.ndarray:
+    checks.require_unmasked("the list of successors", next_states)
     try:
         array = np.asarray(next_states)
     except ValueError as error:

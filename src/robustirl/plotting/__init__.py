@@ -15,6 +15,7 @@ from robustirl.plotting.style import STYLE as STYLE
 from robustirl.plotting.style import Look as Look
 from robustirl.plotting.style import bottom_legend as bottom_legend
 from robustirl.plotting.style import looks as looks
+from robustirl.plotting.style import plain_text as plain_text
 from robustirl.plotting.style import save_figure as save_figure
 from robustirl.plotting.theory import figure_theory as figure_theory
 

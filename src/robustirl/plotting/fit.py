@@ -12,7 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from robustirl.envs import Environment, GridWorld
 from robustirl.irl import RobustIRL
 from robustirl.plotting.maps import FAINT, bare, landmarks, scaled
-from robustirl.plotting.style import ROBUST, STANDARD, STYLE
+from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
 
 MOST_ARROWS = 900  # Cells; on larger grids arrows are too small to be seen.
 
@@ -36,7 +36,7 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
             figure = _by_state(np.asarray(model.reward_), occupancies)
         else:
             figure = _maps(environment, shape, model, occupancies)
-        figure.suptitle(rf"{environment.name}, $\alpha = {model.alpha_:.4g}$", fontsize=11)
+        figure.suptitle(rf"{plain_text(environment.name)}, $\alpha = {model.alpha_:.4g}$", fontsize=11)
     return figure
 
 

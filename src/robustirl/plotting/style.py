@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import matplotlib
 from matplotlib.figure import Figure
 
-from robustirl._runtime import write_atomically
+from robustirl._runtime import printable, write_atomically
 
 STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
@@ -52,6 +52,16 @@ def looks(alphas: Sequence[float]) -> dict[float, Look]:
             turn, place = divmod(robust.index(alpha), len(ROBUST))
             found[alpha] = Look(ROBUST[place], MARKERS[place], "-" if turn == 0 else ":", rf"$\alpha = {alpha:g}$")
     return found
+
+
+def plain_text(text: str) -> str:
+    r"""Return a foreign text as a figure shows it: `$` starts no formula, control characters are written out.
+
+    Example:
+        >>> print(plain_text("a$b$c"))
+        a\$b\$c
+    """
+    return printable(text, 200).replace("$", r"\$")
 
 
 def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:

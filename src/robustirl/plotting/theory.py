@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from robustirl.envs import Environment
-from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
+from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE, plain_text
 
 ZERO_GAP = 1e-6
 
@@ -70,5 +70,5 @@ def figure_theory(environment: Environment, reports: Sequence[MismatchReport], n
         for axis in (left, right):
             axis.set_xlabel(r"mismatch $d_{\mathrm{dyn}}(T^L, T^E)$")
             axis.legend(fontsize=7.5)
-        figure.suptitle(f"{environment.name}   ({note})" if note else environment.name, fontsize=11)
+        figure.suptitle(plain_text(environment.name) + (f"   ({note})" if note else ""), fontsize=11)
     return figure

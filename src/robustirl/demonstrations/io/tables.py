@@ -94,10 +94,16 @@ def find_columns(source: str, found: Sequence[str], options: TableOptions) -> di
         asked = name in (options.columns or {})
         if own not in found and (asked or name in NEEDED):
             hint = "correct the name" if asked else f'say which one it is with columns={{"{name}": ...}}'
-            raise InvalidInputError(f"{source} has no column {own!r}, only {', '.join(found)}; {hint}.")
+            raise InvalidInputError(f"{source} has no column {shown(own)}, only {_few(found)}; {hint}.")
         if list(found).count(own) > 1:
-            raise InvalidInputError(f"{source} has the column {own!r} more than once; keep one.")
+            raise InvalidInputError(f"{source} has the column {shown(own)} more than once; keep one.")
     return {name: own for name, own in chosen.items() if own in found}
+
+
+def _few(names: Sequence[str], most: int = 12) -> str:
+    """Return the first of many names, each cut where it gets long."""
+    named = ", ".join(name if len(name) <= 40 else f"{name[:40]}..." for name in names[:most])
+    return named if len(names) <= most else f"{named} and {len(names) - most} more"
 
 
 def from_table(
@@ -175,7 +181,7 @@ class _Rows:
         """Return the name of the row at place `i` of the order, with its step and episode."""
         step = i - int(np.flatnonzero(self.begins[: i + 1])[-1])
         here = int(self.order[i])
-        return f"{self.row(here)}, step {step} of episode {str(np.ma.getdata(self.episode)[here]).strip()}"
+        return f"{self.row(here)}, step {step} of episode {_few([str(np.ma.getdata(self.episode)[here]).strip()])}"
 
 
 def _ends(

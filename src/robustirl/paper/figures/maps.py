@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from robustirl.envs import GridWorld
-from robustirl.plotting import STYLE, bare, draw_policy, draw_reward_map, landmarks, scaled
+from robustirl.plotting import STYLE, bare, draw_policy, draw_reward_map, landmarks, plain_text, scaled
 from robustirl.sweeps import RunResult
 
 
@@ -48,5 +48,5 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
         figure.colorbar(ScalarMappable(norm, "viridis"), ax=bottom, shrink=0.8, pad=0.01, label="occupancy, log scale")
         spec = robust.record.spec
         where = rf"$\epsilon_L = {spec.learner_noise:g}$, $\epsilon_E = {spec.expert_noise:g}$"
-        figure.suptitle(f"{environment.name}, {where}" + (f"   ({note})" if note else ""), fontsize=11)
+        figure.suptitle(f"{plain_text(environment.name)}, {where}" + (f"   ({note})" if note else ""), fontsize=11)
     return figure

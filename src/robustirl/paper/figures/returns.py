@@ -13,7 +13,18 @@ from robustirl.paper.finite.layouts import cells
 from robustirl.paper.finite.specs import Record
 from robustirl.paper.finite.summary import best_alpha
 from robustirl.paper.published import PublishedReturn
-from robustirl.plotting import LEARNER, OPTIMAL, ROBUST, STANDARD, STYLE, Look, bottom_legend, draw_reward_map, looks
+from robustirl.plotting import (
+    LEARNER,
+    OPTIMAL,
+    ROBUST,
+    STANDARD,
+    STYLE,
+    Look,
+    bottom_legend,
+    draw_reward_map,
+    looks,
+    plain_text,
+)
 
 PublishedReturns = Mapping[tuple[str, float, float, float], PublishedReturn]
 
@@ -64,7 +75,7 @@ def figure_returns(
         axes[0].set_ylabel("return in the learner's world")
         for axis in axes[1:]:
             axis.tick_params(labelleft=False)
-        figure.suptitle(f"{environment.name}   ({note})" if note else environment.name, fontsize=11)
+        figure.suptitle(plain_text(environment.name) + (f"   ({note})" if note else ""), fontsize=11)
         bottom_legend(figure, *axes[0].get_legend_handles_labels())
     return figure
 
@@ -151,7 +162,7 @@ def figure_alpha_study(environment: Environment, records: Sequence[Record], note
         )
         axis.set_ylabel("return in the learner's world")
         axis.margins(y=0.16)
-        figure.suptitle(f"{environment.name}   ({note})" if note else environment.name, fontsize=11)
+        figure.suptitle(plain_text(environment.name) + (f"   ({note})" if note else ""), fontsize=11)
         bottom_legend(figure, *axis.get_legend_handles_labels())
     return figure
 
