@@ -15,7 +15,7 @@ from robustirl.paper.finite.specs import RunSpec
 from robustirl.reports.occupancy_file import read_occupancy
 from robustirl.sweeps.configuration import configuration
 from robustirl.sweeps.store.batch_files import read_batch
-from robustirl.sweeps.store.note import note_of, signed
+from robustirl.sweeps.store.note import note_of, with_checksum
 from robustirl.sweeps.store.store import Store
 from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
 
@@ -482,7 +482,7 @@ STORES = [
     ),
     Case(
         "a store of another configuration",
-        lambda: Store.read(Path(altered("store/store.json", **signed(NOTE | {"configuration": ABACUS}))).parent),
+        lambda: Store.read(Path(altered("store/store.json", **with_checksum(NOTE | {"configuration": ABACUS}))).parent),
         (
             "store/batches/one.npz was computed under another configuration (device cpu there, abacus here); "
             "remove that file."

@@ -14,7 +14,7 @@ from robustirl import envs
 from robustirl.errors import InvalidInputError
 from robustirl.paper.figures import figure_returns
 from robustirl.paper.finite import FINITE, RunSpec, grid_of_specs
-from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid, choose, gather
+from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid, choose, collect_specs
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan, reproduce
 from robustirl.paper.published import published_returns
@@ -277,7 +277,7 @@ def test_an_unknown_experiment_is_named(refused):
 def test_shared_runs_are_run_once():
     grid = Grid(("gridworld-1",))
     experiments = choose(["best-alpha", "all-alphas", "alpha-study", "gap"])
-    assert len(gather(experiments, grid, ("published",))) == 75
+    assert len(collect_specs(experiments, grid, ("published",))) == 75
 
 
 def test_a_table_without_records_is_its_header():
@@ -285,5 +285,5 @@ def test_a_table_without_records_is_its_header():
 
 
 def test_the_whole_paper_is_450_runs_under_one_kernel():
-    assert len(gather(choose(["best-alpha"]), Grid(), ("uniform-state",))) == 450
-    assert len(set(itertools.chain(gather(choose(["all"]), Grid(), ("uniform-state", "published"))))) > 900
+    assert len(collect_specs(choose(["best-alpha"]), Grid(), ("uniform-state",))) == 450
+    assert len(set(itertools.chain(collect_specs(choose(["all"]), Grid(), ("uniform-state", "published"))))) > 900

@@ -12,7 +12,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.paper.finite import Record, RunSpec
 from robustirl.sweeps import RunResult, Store
 from robustirl.sweeps.store.batch_files import read_batch
-from robustirl.sweeps.store.note import signed
+from robustirl.sweeps.store.note import with_checksum
 
 SPECS = tuple(RunSpec("gridworld-4", "published", 0.0, noise, 1.0) for noise in (0.0, 0.1, 0.2))
 
@@ -128,7 +128,7 @@ def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(st
 def test_another_configuration_is_refused(store, change, sentence, refused):
     path = store.folder / "store.json"
     changed = change(json.loads(path.read_text()))
-    path.write_text(json.dumps(signed(changed) if "specs" in changed else changed))
+    path.write_text(json.dumps(with_checksum(changed) if "specs" in changed else changed))
     before = contents(store.folder)
     with refused(sentence):
         reopened(store)
@@ -199,3 +199,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_litter(tmp_path):
         write_atomically(path, "\ud800")
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_method_of_version_0_1_says_its_new_name(store):
+    store.append([result(SPECS[0])])
+    with pytest.warns(DeprecationWarning, match=r"Store\.result"):
+        found = store.finding(SPECS[0])
+    assert found.record == store.result(SPECS[0]).record

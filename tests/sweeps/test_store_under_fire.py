@@ -20,7 +20,7 @@ from robustirl.cli.console import run_with_progress
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.paper.finite import RunSpec
 from robustirl.sweeps import Store, compute
-from robustirl.sweeps.store.note import SCHEMA, migrated, signed
+from robustirl.sweeps.store.note import SCHEMA, migrated, with_checksum
 from robustirl.sweeps.store.packing import pack_store
 from tests.sweeps.test_store import SPECS, contents, reopened, result, store
 
@@ -246,7 +246,7 @@ def test_a_writer_brings_a_store_of_schema_1_up_to_date(store):
     path.write_text(json.dumps(then, indent=0))
     assert migrated(then) == now
     assert SPECS[0] in reopened(store)
-    assert json.loads(path.read_text()) == now == signed(now)
+    assert json.loads(path.read_text()) == now == with_checksum(now)
     assert now["schema"] == SCHEMA == 2
 
 

@@ -32,6 +32,8 @@ NAMES: dict[str, str] = {
     "robustirl.experiments.continuous_grid": "robustirl.paper.continuous.continuous_grid",
     "robustirl.experiments.grid_of_specs": "robustirl.paper.finite.grid_of_specs",
     "robustirl.experiments.run": "robustirl.sweeps.run",
+    "robustirl.experiments.catalogue.gather": "robustirl.paper.finite.catalogue.collect_specs",
+    "robustirl.experiments.continuous.redrawn": "robustirl.paper.continuous.reproduce.rebuild_report",
     "robustirl.experiments.laboratory.Laboratory": "robustirl.paper.finite.ExperimentContext",
     "robustirl.experiments.reproduce.compute": "robustirl.sweeps.compute",
     "robustirl.experiments.reproduce.write_tables": "robustirl.sweeps.write_tables",

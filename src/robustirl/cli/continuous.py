@@ -9,7 +9,7 @@ from rich.table import Table
 
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
-from robustirl.paper.continuous.reproduce import learners, redrawn, reproduce_continuous
+from robustirl.paper.continuous.reproduce import learners, rebuild_report, reproduce_continuous
 from robustirl.paper.continuous.specs import (
     CONTINUOUS_ALPHAS,
     CONTINUOUS_EXPERT_NOISES,
@@ -66,7 +66,7 @@ def run_continuous(command: Continuous) -> int:
     """The `continuous` command."""
     if command.records is not None:
         unpack_store(command.records, command.out)
-        outcome = run_with_progress(lambda progress: redrawn(command.out, progress), 0)
+        outcome = run_with_progress(lambda progress: rebuild_report(command.out, progress), 0)
         _print_cells(learners(Store.read(command.out)))
         return 0
     specs = continuous_grid(

@@ -1,4 +1,4 @@
-"""The workbench: does batches of runs one after the other, and times them.
+"""Do batches of runs one after the other, and time them.
 
 Whatever the engine, a run takes place here: in this process, in one per core, or on a machine of a cluster. So the same
 batches give the same numbers on all of them.
@@ -25,19 +25,19 @@ class Timing:
 
 
 class BatchExecutor:
-    """Does batches, one after the other, and remembers what it has made and compiled."""
+    """Do batches, one after the other, and remember what was made and compiled."""
 
-    def __init__(self, equipment: object = None, begin: float | None = None):
-        self._laboratories: dict[Hashable, RunExecutor] = {}
+    def __init__(self, dependencies: object = None, begin: float | None = None):
+        self._contexts: dict[Hashable, RunExecutor] = {}
         self._compiled: set[Hashable] = set()
-        self._equipment = equipment
+        self._dependencies = dependencies
         self._begin = begin
 
     def work(self, batch: Batch) -> tuple[list[RunResult], float, float]:
-        """The results of a batch, the seconds spent on getting ready, and those on the batch itself.
+        """Return the results of a batch, the seconds spent on getting ready, and those on the batch itself.
 
-        Where a kind of run rehearses, the first batch of a shape is done twice, once to compile, so that recorded times
-        are those of warm runs; otherwise compilation is watched, and its time taken off.
+        Where a kind of run warms up, the first batch of a program is done twice, once to compile, so that recorded
+        times are those of warm runs; otherwise compilation is watched, and its time taken off.
         """
         overhead = 0.0 if self._begin is None else time.time() - self._begin
         self._begin = None
@@ -51,7 +51,7 @@ class BatchExecutor:
     def _do(self, kind: Kind, batch: Batch) -> tuple[list[RunResult], float, float]:
         begin = time.perf_counter()
         with double_precision(), compilation() as spent:
-            found = self._laboratory(kind, batch[0]).results(batch, kind.cpu_batch)
+            found = self._context(kind, batch[0]).results(batch, kind.cpu_batch)
         whole = time.perf_counter() - begin
         compiling = 0.0 if kind.warm_up else min(spent.seconds, whole)
         seconds = whole - compiling
@@ -59,8 +59,8 @@ class BatchExecutor:
         timed = [dataclasses.replace(item, record=dataclasses.replace(item.record, seconds=share)) for item in found]
         return timed, compiling, seconds
 
-    def _laboratory(self, kind: Kind, spec: Spec) -> RunExecutor:
+    def _context(self, kind: Kind, spec: Spec) -> RunExecutor:
         key = kind.name, kind.context_key(spec)
-        if key not in self._laboratories:
-            self._laboratories[key] = kind.make_context(spec, self._equipment)
-        return self._laboratories[key]
+        if key not in self._contexts:
+            self._contexts[key] = kind.make_context(spec, self._dependencies)
+        return self._contexts[key]

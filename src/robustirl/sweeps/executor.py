@@ -44,7 +44,7 @@ def _size(kind: Kind, count: int) -> int:
 
 
 Pool = Callable[[Sequence[Batch], Timing, object], Iterator[list[RunResult]]]
-"""Does batches, given where to add up the time and the equipment, and yields the results of each as it is finished."""
+"""Does batches, given where to add up the time and what runs depend on; yields the results of each when finished."""
 
 
 @runtime_checkable
@@ -63,7 +63,7 @@ def run(
     done: Callable[[Any], bool] = lambda _: False,
     workers: int | None = None,
     size: int | None = None,
-    equipment: object = None,
+    dependencies: object = None,
     pool: Pool | None = None,
 ) -> Iterator[list[RunResult]]:
     """Run the specs that are not done, yielding the results of a batch as soon as it is finished.
@@ -74,28 +74,28 @@ def run(
         done: Whether a run's outcome is known already; a batch is skipped if all of its runs are.
         workers: Processes; by default one per core for long sweeps on a CPU, otherwise none but this one.
         size: Runs a batch, where the usual number does not suit the device.
-        equipment: What the laboratories are given to work with; see `Kind.load_dependencies`.
+        dependencies: What the contexts of runs are given to work with; see `Kind.load_dependencies`.
         pool: Who does the batches, where that is not this machine; see `Engine`.
     """
     timing = Timing() if timing is None else timing
     todo = [batch for batch in batches(specs, size) if not all(done(spec) for spec in batch)]
     if pool is not None:
-        yield from pool(todo, timing, equipment)
+        yield from pool(todo, timing, dependencies)
         return
     if workers is None:
         available = len(cores()) if jax.default_backend() == "cpu" else 1
         workers = available if todo and len(todo) >= kind_of(todo[0][0]).min_batches_for_pool else 1
     if workers == 1:
-        bench = BatchExecutor(equipment)
+        executor = BatchExecutor(dependencies)
         for batch in todo:
-            results, overhead, seconds = bench.work(batch)
+            results, overhead, seconds = executor.work(batch)
             timing.compilation += overhead
             timing.computation += seconds
             yield results
         return
     begin, before_this = time.time(), dataclasses.replace(timing)
     overheads = 0.0
-    with process_pool(workers, _prepare, begin, equipment) as submit:
+    with process_pool(workers, _prepare, begin, dependencies) as submit:
         for finished in concurrent.futures.as_completed(submit(_work, todo)):
             results, overhead, _ = finished.result()
             overheads += overhead
@@ -104,20 +104,20 @@ def run(
             yield results
 
 
-_bench: BatchExecutor | None = None
+_executor: BatchExecutor | None = None
 
 
-def _prepare(begin: float, equipment: object) -> None:
+def _prepare(begin: float, dependencies: object) -> None:
     """Give a fresh worker its executor."""
-    global _bench
-    _bench = BatchExecutor(equipment, begin)
+    global _executor
+    _executor = BatchExecutor(dependencies, begin)
 
 
 def _work(batch: Batch) -> tuple[list[RunResult], float, float]:
-    assert _bench is not None
-    return _bench.work(batch)
+    assert _executor is not None
+    return _executor.work(batch)
 
 
 def flat(results: Iterator[list[RunResult]]) -> list[RunResult]:
-    """All results of a sweep."""
+    """Return all results of a sweep."""
     return list(itertools.chain.from_iterable(results))

@@ -20,10 +20,10 @@ UNNAMED_KIND = "finite"
 
 @runtime_checkable
 class RunExecutor(Protocol):
-    """A make_context, as the runner sees it."""
+    """Compute runs, as the executor sees it."""
 
     def results(self, specs: Sequence[Any], size: int) -> list[RunResult]:
-        """What comes of some runs, in one compiled call; on a CPU it is filled up to the usual size of a batch."""
+        """Return the results of some runs, in one compiled call; on a CPU it is filled up to the usual batch size."""
         ...
 
 

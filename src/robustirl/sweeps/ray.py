@@ -1,6 +1,6 @@
 """Ray as the engine past one machine: every batch a task, on a CPU or an accelerator of whichever node is free.
 
-The batches are those of the other engines and are done on the same workbench, so the numbers are the same. Ray gives a
+The batches are those of the other engines and are done by the same executor, so the numbers are the same. Ray gives a
 task that was lost with its node to another one; what comes back is handed on in the order of arrival to the one
 process that writes. No other file knows Ray, and it is loaded only when it is asked for.
 """
@@ -28,7 +28,7 @@ _GOES_ON = "what is finished is kept, and the same command goes on from there"
 
 @dataclasses.dataclass(frozen=True)
 class RayEngine:
-    """A Ray cluster, as an engine of `robustirl.paper.finite.reproduce.compute`.
+    """A Ray cluster, as an engine of `robustirl.sweeps.compute`.
 
     The kind of device is that of the calling process, since it decides the digits: where JAX sees an accelerator, a
     task takes one, otherwise a CPU. Every node needs the same versions of robustirl and of what it computes with; a
@@ -63,7 +63,7 @@ class RayEngine:
         if ours:
             self._join(ray)
         try:
-            _require_hands(ray)
+            _require_resources(ray)
             yield functools.partial(self._work, leaving=ours)
         finally:
             if ours:
@@ -87,7 +87,7 @@ class RayEngine:
             raise _no_cluster(self.address, in_brief(error)) from None
 
     def _work(
-        self, todo: Sequence[Batch], timing: Timing, equipment: object, *, leaving: bool
+        self, todo: Sequence[Batch], timing: Timing, dependencies: object, *, leaving: bool
     ) -> Iterator[list[RunResult]]:
         """The results of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
         if not todo:
@@ -95,14 +95,14 @@ class RayEngine:
         ray = _ray()
         order = _Order(time.time_ns(), configuration())
         task = ray.remote(_work_on_ray).options(max_retries=self.retries, **_demand())
-        shared = None if equipment is None else ray.put(equipment)  # Sent to each node once.
+        shared = None if dependencies is None else ray.put(dependencies)  # Sent to each node once.
         waiting = [task.remote(batch, order, shared) for batch in todo]
         begin, before, overheads = time.time(), dataclasses.replace(timing), {}
         seen = time.monotonic()
         try:
             while waiting:
                 ready, waiting = ray.wait(waiting, num_returns=1, timeout=self.patience / 10)
-                if _hands(ray):
+                if _has_resources(ray):
                     seen = time.monotonic()
                 elif time.monotonic() - seen > self.patience:
                     raise RobustIRLError(f"no node of the Ray cluster has a {_resource()} left; {_GOES_ON}.")
@@ -129,16 +129,16 @@ class _Order:
     configuration: dict[str, str]
 
 
-_bench: tuple[int, BatchExecutor] | None = None
+_executor: tuple[int, BatchExecutor] | None = None
 
 
-def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[RunResult], float, str]:
+def _work_on_ray(batch: Batch, order: _Order, dependencies: object) -> tuple[list[RunResult], float, str]:
     """A task: the results of a batch, the seconds spent on getting ready, and who did it.
 
-    A worker process keeps its workbench from task to task of a sweep, and with it what is compiled.
+    A worker process keeps its executor from task to task of a sweep, and with it what is compiled.
     """
-    global _bench
-    if _bench is None or _bench[0] != order.number:
+    global _executor
+    if _executor is None or _executor[0] != order.number:
         if order.configuration["device"] == "cpu":
             single_threaded_xla()
             jax.config.update("jax_platforms", "cpu")
@@ -147,8 +147,8 @@ def _work_on_ray(batch: Batch, order: _Order, equipment: object) -> tuple[list[R
                 f"the worker on {socket.gethostname()} would compute under another configuration"
                 f" ({difference(own, order.configuration)}); install the same versions on every node."
             )
-        _bench = order.number, BatchExecutor(equipment)
-    results, overhead, _ = _bench[1].work(batch)
+        _executor = order.number, BatchExecutor(dependencies)
+    results, overhead, _ = _executor[1].work(batch)
     return results, overhead, _ray().get_runtime_context().get_worker_id()
 
 
@@ -178,13 +178,13 @@ def _demand() -> dict[str, Any]:
     return {"CPU": {"num_cpus": 1}, "GPU": {"num_gpus": 1}}.get(_resource(), {"resources": {_resource(): 1}})
 
 
-def _hands(ray: Any) -> bool:
+def _has_resources(ray: Any) -> bool:
     """Whether some node could do a batch."""
     return ray.cluster_resources().get(_resource(), 0) >= 1
 
 
-def _require_hands(ray: Any) -> None:
-    if not _hands(ray):
+def _require_resources(ray: Any) -> None:
+    if not _has_resources(ray):
         raise InvalidInputError(
             f"no node of the Ray cluster has a {_resource()}, which a batch takes since JAX computes on one here; add"
             " a node with one, or set JAX_PLATFORMS=cpu."

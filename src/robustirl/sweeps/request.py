@@ -79,14 +79,14 @@ def compute(
             for kind, own in by_kind(specs).items():
                 known = sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
-                equipment = kind.load_dependencies(store.result, own) if known < len(own) else None
+                dependencies = kind.load_dependencies(store.result, own) if known < len(own) else None
                 for batch in run(
                     own,
                     timing,
                     done=store.__contains__,
                     workers=workers,
                     size=size,
-                    equipment=equipment,
+                    dependencies=dependencies,
                     pool=pool,
                 ):
                     with hold_interrupts():  # A batch whose file is there is one that the store knows of.

@@ -273,7 +273,7 @@ def test_every_algorithm_runs_and_an_interrupted_sweep_ends_with_the_same_number
     assert untimed([alone]) == untimed(whole.records)[-1:]
     if algorithm == "default":
         experts = CONTINUOUS.load_dependencies(Store.read(tmp_path / "whole").result, specs)
-        shared = {item.record.spec: item.record for item in flat(run(specs, workers=2, equipment=experts))}
+        shared = {item.record.spec: item.record for item in flat(run(specs, workers=2, dependencies=experts))}
         for spec, here in zip(specs, untimed(whole.records)[-len(specs) :], strict=True):
             assert shared[spec].spec == here.spec == spec
             assert shared[spec].mean_return == pytest.approx(here.mean_return, rel=1e-6)  # One thread there, more here.

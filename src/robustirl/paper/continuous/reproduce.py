@@ -54,19 +54,19 @@ def reproduce_continuous(
     if not outcome.new and not redraw and page.exists():
         return dataclasses.replace(outcome, files=[*outcome.files, page])
     with writing_to(Path(out)):
-        return dataclasses.replace(outcome, files=[*outcome.files, *present(Store.read(out), progress)])
+        return dataclasses.replace(outcome, files=[*outcome.files, *write_outputs(Store.read(out), progress)])
 
 
-def redrawn(out: Path, progress: Progress = lambda *_: None) -> Outcome:
+def rebuild_report(out: Path, progress: Progress = lambda *_: None) -> Outcome:
     """Tables, figures and page of a store made elsewhere, on whatever device and by whatever versions."""
     store = Store.read(out)
     records = store.records()
     with writing_to(store.folder):
-        files = [*write_tables(records, store.folder, store.configuration), *present(store, progress)]
+        files = [*write_tables(records, store.folder, store.configuration), *write_outputs(store, progress)]
     return Outcome(records, True, 0, Timing(), files, tuple(store.damaged))
 
 
-def present(store: Store, progress: Progress = lambda *_: None) -> list[Path]:
+def write_outputs(store: Store, progress: Progress = lambda *_: None) -> list[Path]:
     """Statistics, figures and page of a store's runs."""
     from robustirl.paper import figures  # Here, so that nothing else loads matplotlib.
     from robustirl.paper.continuous.report import write_continuous_report  # Only the page needs its libraries.

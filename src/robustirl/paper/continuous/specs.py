@@ -237,12 +237,14 @@ def continuous_grid(
     )
 
 
-def with_experts(specs: Sequence[ContinuousSpec], *, at_home: bool = True) -> tuple[ExpertSpec | ContinuousSpec, ...]:
-    """The runs after the experts they need, each once.
+def with_experts(
+    specs: Sequence[ContinuousSpec], *, include_learner_noise: bool = True
+) -> tuple[ExpertSpec | ContinuousSpec, ...]:
+    """Return the runs after the experts they need, each once.
 
     Args:
         specs: The runs.
-        at_home: Also train the experts of the learners' own noises, whose return is the mark to reach there.
+        include_learner_noise: Also train experts at the learners' own noises; their returns are the goal there.
 
     Example:
         >>> runs = [ContinuousSpec(0.0, 0.1, 1.0), ContinuousSpec(0.0, 0.1, 0.9)]
@@ -250,7 +252,7 @@ def with_experts(specs: Sequence[ContinuousSpec], *, at_home: bool = True) -> tu
         ['ExpertSpec', 'ExpertSpec', 'ContinuousSpec', 'ContinuousSpec']
     """
     wanted = [spec.expert for spec in specs]
-    if at_home:
+    if include_learner_noise:
         wanted += [dataclasses.replace(spec.expert, noise=spec.learner_noise) for spec in specs]
     return (*sorted(set(wanted)), *specs)
 

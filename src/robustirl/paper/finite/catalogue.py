@@ -303,6 +303,6 @@ def choose(names: Sequence[str]) -> tuple[Experiment, ...]:
     return tuple(item for item in EXPERIMENTS.values() if "all" in names or item.name in names)
 
 
-def gather(experiments: Sequence[Experiment], grid: Grid, models: Sequence[str]) -> tuple[RunSpec, ...]:
+def collect_specs(experiments: Sequence[Experiment], grid: Grid, models: Sequence[str]) -> tuple[RunSpec, ...]:
     """All runs of some experiments under some noise models, each once."""
     return tuple(dict.fromkeys(spec for model in models for item in experiments for spec in item.specs(grid, model)))

@@ -55,7 +55,7 @@ class ExperimentContext:
 
     @classmethod
     def of(cls, spec: RunSpec) -> "ExperimentContext":
-        """The laboratory a run takes place in."""
+        """Return the context of a run."""
         return cls(spec.make_environment(), spec.noise_model, spec.expert, spec.expert_alpha)
 
     @_remembered

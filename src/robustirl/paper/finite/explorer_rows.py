@@ -28,12 +28,12 @@ SHOWN = (
 
 
 class Finite:
-    """The rows and worlds of finite runs; laboratories are made once and shared."""
+    """Make the rows and worlds of finite runs; contexts are made once and shared."""
 
     def __init__(self, pool: Pool, *, certificates: bool):
         self._pool = pool
         self._certificates = certificates
-        self._laboratories: dict[RunSpec, ExperimentContext] = {}
+        self._contexts: dict[RunSpec, ExperimentContext] = {}
         self._distances: dict[tuple[RunSpec, float, float], float] = {}
         self._indices: dict[tuple[str, int, str], int] = {}
         self.worlds: list[dict[str, Any]] = []
@@ -68,11 +68,11 @@ class Finite:
 
     def _certificate(self, spec: RunSpec, arrays: Mapping[str, np.ndarray]) -> dict[str, float | str | None]:
         """The range of the player's return, or why there is none."""
-        place, laboratory = self._laboratory(spec)
-        world = laboratory.world(spec.learner_noise)
+        place, context = self._context(spec)
+        world = context.world(spec.learner_noise)
         reasons = {
             "the kernel leaks probability": world.kernel.leaky,
-            "actions are paid for, not states": laboratory.reward.ndim > 1,
+            "actions are paid for, not states": context.reward.ndim > 1,
             "none was asked for": not self._certificates,
         }
         for reason, holds in reasons.items():
@@ -80,22 +80,22 @@ class Finite:
                 return {"distance": None, "worst": None, "best": None, "uncertified": reason}
         key = place, spec.learner_noise, spec.expert_noise
         if key not in self._distances:
-            self._distances[key] = float(dynamics_distance(world, laboratory.world(spec.expert_noise)))
+            self._distances[key] = float(dynamics_distance(world, context.world(spec.expert_noise)))
         distance = self._distances[key]
-        found = certify(world, arrays["player"], laboratory.reward, radius=distance)
+        found = certify(world, arrays["player"], context.reward, radius=distance)
         return {"distance": distance, "worst": float(found.worst_return), "best": float(found.best_return)}
 
-    def _laboratory(self, spec: RunSpec) -> tuple[RunSpec, ExperimentContext]:
+    def _context(self, spec: RunSpec) -> tuple[RunSpec, ExperimentContext]:
         place = RunSpec(spec.environment, spec.noise_model, 0.0, 0.0, 1.0, seed=spec.seed, start=spec.start)
-        if place not in self._laboratories:
-            self._laboratories[place] = ExperimentContext.of(place)
-        return place, self._laboratories[place]
+        if place not in self._contexts:
+            self._contexts[place] = ExperimentContext.of(place)
+        return place, self._contexts[place]
 
     def _world(self, spec: RunSpec) -> int:
         key = spec.environment, spec.seed, spec.start
         if key not in self._indices:
             self._indices[key] = len(self.worlds)
-            self.worlds.append(describe(self._laboratory(spec)[1].environment, self._pool))
+            self.worlds.append(describe(self._context(spec)[1].environment, self._pool))
         return self._indices[key]
 
 

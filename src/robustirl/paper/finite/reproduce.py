@@ -38,7 +38,7 @@ class Plan:
     @property
     def specs(self) -> tuple[RunSpec, ...]:
         """All runs, each once."""
-        return catalogue.gather(self.experiments, self.grid, self.noise_models)
+        return catalogue.collect_specs(self.experiments, self.grid, self.noise_models)
 
 
 def reproduce(

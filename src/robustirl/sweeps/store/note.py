@@ -28,14 +28,14 @@ Note = dict[str, Any]
 def note_of(specs: Sequence[Spec]) -> Note:
     """The note of a request that is computed here and now, as JSON can hold it."""
     entries = [spec_as_json(spec) for spec in specs]
-    return signed({"schema": SCHEMA, "configuration": configuration(), "specs": entries})
+    return with_checksum({"schema": SCHEMA, "configuration": configuration(), "specs": entries})
 
 
-def signed(note: Note) -> Note:
-    """The note with the checksum that goes with it.
+def with_checksum(note: Note) -> Note:
+    """Return the note with its checksum.
 
     Example:
-        >>> signed({"schema": 2, "configuration": {}, "specs": []})["checksum"][:8]
+        >>> with_checksum({"schema": 2, "configuration": {}, "specs": []})["checksum"][:8]
         'e77c4258'
     """
     rest = {name: value for name, value in note.items() if name != "checksum"}
@@ -45,7 +45,7 @@ def signed(note: Note) -> Note:
 
 def _to_2(note: Note) -> Note:
     """Notes of schema 1 had no checksum."""
-    return signed({**note, "schema": 2})
+    return with_checksum({**note, "schema": 2})
 
 
 MIGRATIONS: dict[int, Callable[[Note], Note]] = {1: _to_2}
@@ -82,7 +82,7 @@ def read_note(path: Path) -> Note:
             if not isinstance(note["configuration"], dict):
                 raise TypeError("its configuration is none")
             note = migrated(note)
-            if note != signed(note):
+            if note != with_checksum(note):
                 raise ValueError("its checksum does not match")
             note["specs"] = specs
     except (FileNotFoundError, NotADirectoryError):

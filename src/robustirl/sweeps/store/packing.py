@@ -35,7 +35,7 @@ def pack_store(folder: Path, path: Path) -> Path:
         ...     unpack_store(file, Path(name) / "there").specs[0].expert_noise
         0.1
     """
-    store = Store.read(folder, strict=True)  # Nothing damaged goes on a journey.
+    store = Store.read(folder, strict=True)  # Refuse to pack a damaged store.
     files = {_NOTE: store.folder / _NOTE, **{batch.name: batch for batch in sorted(store.batches.glob("*.npz"))}}
     buffer = io.BytesIO()
     content = {name: np.frombuffer(file.read_bytes(), np.uint8) for name, file in files.items()}

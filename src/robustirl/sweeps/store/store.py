@@ -30,7 +30,7 @@ from robustirl.sweeps.specs import RunResult, Spec
 from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_results
 from robustirl.sweeps.store.note import as_text, note_of, read_note, require_same
 
-_LITTER = re.compile(r"\.[0-9a-f]{20}\.npz\.\w+")
+_STALE_TEMP = re.compile(r"\.[0-9a-f]{20}\.npz\.\w+")
 
 
 @contextlib.contextmanager
@@ -144,7 +144,7 @@ class Store:
     def _clean(self) -> None:
         """Remove what writes left that were killed; nobody else writes here now."""
         for path in self.batches.iterdir():
-            if _LITTER.fullmatch(path.name):
+            if _STALE_TEMP.fullmatch(path.name):
                 path.unlink()
 
     def __contains__(self, spec: Spec) -> bool:
