@@ -1,6 +1,7 @@
 """Backward induction: the recursion, its limit, and what it refuses."""
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from tests.planners import value_iteration
 from tests.strategies import games
 
 GAME = MarkovGame(MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.9), alpha=0.8)
-REWARD = [1.0, -1.0]
+REWARD = jnp.array([1.0, -1.0])
 
 induct = eqx.filter_jit(backward_induction)
 
