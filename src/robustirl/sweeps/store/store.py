@@ -172,6 +172,11 @@ class Store:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
         return next(item for item in read_results(self._known[spec]) if item.record.spec == spec)
 
+    def finding(self, spec: Spec) -> RunResult:
+        """Return `result(spec)`, which is the name since version 0.2."""
+        warnings.warn("Store.finding is now Store.result; the old name goes.", DeprecationWarning, stacklevel=2)
+        return self.result(spec)
+
     def results(self, *kinds: str) -> Iterator[RunResult]:
         """The finished runs of some kinds with their arrays, in no special order; every file is read once."""
         for path in dict.fromkeys(self._known.values()):
