@@ -9,7 +9,7 @@ that of player and opponent together, all discounted. Two distances describe a f
 At α = 1 both are the gap of standard IRL. A smaller α moves the player away from the expert (D grows) towards what the
 expert would do undisturbed, as long as the opponent brings the mixture back (g stays). An α is *admissible* if
 
-    g(α) - g(1) <= SHARE · (D(α) - D(1)),
+    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE),
 
 that is, if at most half of what the opponent changes misses the expert; if the player alone puts at most EXCESS more
 mass than standard IRL on states that it visits more than three times as often as the expert; if D(α) <= FARTHEST; if
@@ -45,10 +45,11 @@ FEW_CANDIDATES = (1.0, 0.98, 0.95, 0.9, 0.8)
 LARGE_WORLD = 5000  # States; beyond, the default is `FEW_CANDIDATES`, because every candidate is a fit.
 FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
 SHARE = 0.5  # Of what the opponent changes, the part that may miss the expert.
+NEGLIGIBLE = 5e-4  # A gap in l1 that says nothing: fits end this far from their limits.
 EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
 OFTEN = 3.0
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
-WORST_STANDARD_GAP = 0.1  # A larger gap at α = 1 says that the fits themselves cannot be compared.
+WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
 ENOUGH = 0.8  # Of the best gain.
 
 
@@ -203,7 +204,7 @@ def admissible_candidates(
         >>> admissible_candidates(gap, distance, np.zeros(3), np.ones(3, bool)).tolist()
         [True, True, False]
     """
-    fine = planned & (gap - gap[0] <= SHARE * (distance - distance[0]))
+    fine = planned & (gap - gap[0] <= np.maximum(SHARE * (distance - distance[0]), NEGLIGIBLE))
     fine &= (excess <= excess[0] + EXCESS) & (distance <= FARTHEST) & (gap[0] <= WORST_STANDARD_GAP)
     fine[0] = True
     return np.logical_and.accumulate(fine)

@@ -11,7 +11,7 @@ from robustirl.envs import NOISE_MODELS, PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.finite.context import ExperimentContext
-from robustirl.rewards import AbstractReward
+from robustirl.rewards import AbstractReward, TabularReward
 
 PAPER_WORLDS = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4", "gridworld-l", "objectworld")
 PAIRS = ((0.0, 0.1), (0.0, 0.2), (0.1, 0.0), (0.2, 0.0))  # (ε_L, ε_E), both directions.
@@ -39,7 +39,7 @@ class Cell:
         reward: The true reward.
         expert_kind: `soft` or `optimal`.
         total: Whether returns are totals of 1000 steps; otherwise they are discounted.
-        model: The learner's reward model; one parameter per state if None.
+        model: The learner's reward model.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Cell:
     reward: np.ndarray
     expert_kind: str
     total: bool
-    model: AbstractReward | None = None
+    model: AbstractReward
 
 
 def cell_names() -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def find_cell(name: str) -> Cell:
     learner, expert = next(pair for pair in pairs if _pair_name(first, second, *pair) == name)
     environment = envs.make(first)
     walks: Callable[..., MDP] = environment.evaluation_mdp if second == PUBLISHED else environment.mdp
-    model = None if environment.features is None else ExperimentContext(environment, second).reward_model()
+    context = ExperimentContext(environment, second)
     paper = first in PAPER_WORLDS
     return Cell(
         name,
@@ -98,7 +98,7 @@ def find_cell(name: str) -> Cell:
         np.asarray(environment.reward),
         "soft" if paper else "optimal",
         total=True,
-        model=model if paper else None,
+        model=context.reward_model() if paper else TabularReward(environment.mdp(learner, second).num_states),
     )
 
 
@@ -118,7 +118,7 @@ def _hole(name: str) -> Cell:
     start = np.eye(8)[0]
     worlds = [MDP(rows, discount=0.95, initial=start) for rows in (calm, slippery)]
     learner, expert = worlds if name == HOLES[0] else worlds[::-1]
-    return Cell(name, "hole", learner, expert, learner, expert, reward, "optimal", total=True)
+    return Cell(name, "hole", learner, expert, learner, expert, reward, "optimal", True, TabularReward(8))
 
 
 def _random(name: str, kind: str, seed: int) -> Cell:
@@ -145,4 +145,4 @@ def _random(name: str, kind: str, seed: int) -> Cell:
     else:
         learner = uniform
     ours, theirs = MDP(learner, discount=0.95), MDP(expert, discount=0.95)
-    return Cell(name, "random", ours, theirs, ours, theirs, reward, "soft", total=False)
+    return Cell(name, "random", ours, theirs, ours, theirs, reward, "soft", False, TabularReward(states))

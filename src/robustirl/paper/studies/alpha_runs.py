@@ -17,7 +17,7 @@ from robustirl.demonstrations import (
     sample_demonstrations,
 )
 from robustirl.errors import RobustIRLError
-from robustirl.irl import CANDIDATES, fit_many, select_alpha
+from robustirl.irl import CANDIDATES, fit_many, paper_optimizer, select_alpha
 from robustirl.paper.studies.alpha_cells import Cell, find_cell
 from robustirl.planning import discounted_return, expert_policy, total_return
 from robustirl.sweeps import Kind, RunResult, Spec, register
@@ -111,7 +111,7 @@ Outcomes = dict[str, tuple[float, float]]
 
 def all_choices(cell: Cell, demos: Demonstrations) -> tuple[Outcomes, Outcomes]:
     """Return by choice α and its return, and what its opponent explains and misses."""
-    chosen = select_alpha(cell.learner, demos, reward=cell.model)
+    chosen = select_alpha(cell.learner, demos, reward=cell.model, optimizer=paper_optimizer(cell.model))
     explained, missed = chosen.distance - chosen.distance[0], chosen.gap - chosen.gap[0]
     found, extra = {}, dict.fromkeys(CHOICES, (float("nan"), float("nan")))
     for place, (alpha, one) in enumerate(zip(chosen.candidates, chosen.fits, strict=True)):
@@ -120,7 +120,9 @@ def all_choices(cell: Cell, demos: Demonstrations) -> tuple[Outcomes, Outcomes]:
     found[AUTO], extra[AUTO] = found[f"{chosen.alpha:g}"], extra[f"{chosen.alpha:g}"]
     rho = estimate_occupancy(demos, cell.learner).occupancy
     moves = [estimate_alpha(cell.learner, demos, actions=actions).alpha for actions in (False, True)]
-    fits = fit_many([cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, throw=False)
+    fits = fit_many(
+        [cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, optimizer=paper_optimizer(cell.model), throw=False
+    )
     for name, alpha, one in zip((STATES, ACTIONS), moves, fits, strict=True):
         found[name] = alpha, measure(cell, one.player)
     found[TRANSFER] = 1.0, _transfer(cell, demos, rho)
@@ -132,7 +134,7 @@ def _transfer(cell: Cell, demos: Demonstrations, rho: np.ndarray) -> float:
     if cell.learner.kernel.leaky:
         return float("nan")  # A world with a leak is no posterior mean of recorded moves.
     world = estimate_dynamics(cell.learner, demos).world
-    (found,) = fit_many([world], [rho], [1.0], rewards=cell.model, throw=False)
+    (found,) = fit_many([world], [rho], [1.0], rewards=cell.model, optimizer=paper_optimizer(cell.model), throw=False)
     try:
         return measure(cell, expert_policy(cell.learner, found.reward))
     except RobustIRLError:
