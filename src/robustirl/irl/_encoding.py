@@ -1,7 +1,7 @@
 """Reward models, parameters and estimates as JSON values and named arrays, and back.
 
 Parameters are trees of arrays. A tree is written as a skeleton (tuples, lists, dicts, linear layers) whose leaves name
-arrays. What cannot be written as data (an optimiser of one's own, a reward model of one's own) is replaced by
+arrays. What cannot be written as data (an optimizer of one's own, a reward model of one's own) is replaced by
 `Unsaved`, which says so when it is used.
 """
 
@@ -38,7 +38,7 @@ class Unsaved:
 
 
 def encode_tree(tree: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A tree as a skeleton of JSON; its leaves go into `arrays`."""
+    """Return a tree as a skeleton of JSON; its leaves go into `arrays`."""
 
     def each(items) -> list:
         return [encode_tree(item, f"{name}.{place}", arrays) for place, item in enumerate(items)]
@@ -64,7 +64,7 @@ def encode_tree(tree: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
 
 @working_precision
 def decode_tree(skeleton: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The inverse of `encode_tree`."""
+    """Invert `encode_tree`."""
     if skeleton is None:
         return None
     ((kind, content),) = skeleton.items()
@@ -85,7 +85,7 @@ def decode_tree(skeleton: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def encode_reward(model: AbstractReward | Unsaved | str | None, arrays: dict[str, np.ndarray]) -> Any:
-    """A reward model as data; one of another's making by its name alone."""
+    """Return a reward model as data; one of another's making by its name alone."""
     if model is None or isinstance(model, str):
         return model
     if type(model) is TabularReward:
@@ -99,7 +99,7 @@ def encode_reward(model: AbstractReward | Unsaved | str | None, arrays: dict[str
 
 
 def decode_reward(note: Any, arrays: dict[str, np.ndarray]) -> AbstractReward | Unsaved | str | None:
-    """The inverse of `encode_reward`."""
+    """Invert `encode_reward`."""
     if note is None or isinstance(note, str):
         return note
     match note["kind"]:
@@ -116,7 +116,7 @@ def decode_reward(note: Any, arrays: dict[str, np.ndarray]) -> AbstractReward | 
 
 
 def encode_optimizer(optimizer: Any) -> Any:
-    """The name of an optimiser, if it is one of `robustirl.irl.optimizers`."""
+    """Return the name of an optimizer, if it is one of `robustirl.irl.optimizers`."""
     for name, known in NAMED_OPTIMIZERS.items():
         if optimizer is known:
             return name
@@ -124,7 +124,7 @@ def encode_optimizer(optimizer: Any) -> Any:
 
 
 def decode_optimizer(note: Any) -> Any:
-    """The inverse of `encode_optimizer`."""
+    """Invert `encode_optimizer`."""
     return NAMED_OPTIMIZERS[note] if isinstance(note, str) else Unsaved(**note["unsaved"])
 
 
@@ -142,7 +142,7 @@ def _unsaved(parameter: str, value: Any) -> dict[str, Any]:
 
 
 def encode_record(record: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A dataclass of numbers, words and arrays, or None."""
+    """Return a dataclass of numbers, words and arrays as JSON values and arrays; None for None."""
     if record is None:
         return None
     note = {}
@@ -156,7 +156,7 @@ def encode_record(record: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def decode_record(kind: type, note: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """The inverse of `encode_record`; fields that another version added are left out."""
+    """Invert `encode_record`; fields that another version added are left out."""
     if note is None:
         return None
     known = {field.name for field in dataclasses.fields(kind)}

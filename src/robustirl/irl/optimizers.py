@@ -1,6 +1,6 @@
-"""Optimisers for the reward parameters. Any Optax optimiser is accepted; these are the ones the paper needs.
+"""Optimizers for the reward parameters. Any Optax optimizer is accepted; these are the ones the paper needs.
 
-They are constants because a compiled fit is reused only for the very same optimiser object.
+Saved models name them.
 """
 
 import optax

@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from robustirl._runtime import BoundedJit
 from robustirl.control import GaussianPolicy
 from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
 from robustirl.irl.relative_entropy.loop import Log, LoopState, Problem, advance, begin, finish, round_keys
@@ -122,6 +122,6 @@ def learn_with_callbacks(
     return fits
 
 
-_begin = eqx.filter_jit(begin)
-_advance = eqx.filter_jit(advance)
-_finish = eqx.filter_jit(finish)
+_begin = BoundedJit(begin)
+_advance = BoundedJit(advance)
+_finish = BoundedJit(finish)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from robustirl._runtime import as_float, working_precision
+from robustirl._runtime import BoundedJit, as_float, working_precision
 from robustirl.control import Episodes, Players, World, initial_players
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, map_batch, one_for_each, stack, tree_shape, unstack
@@ -157,8 +157,7 @@ def _fit_many(
     return [jax.tree.map(jnp.asarray, fit.trimmed()) for fit in unstack(fits, len(problems))]
 
 
-@eqx.filter_jit
-def _fit_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> RelativeEntropyFit:
+def _learn_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> RelativeEntropyFit:
     def one(item: tuple[Problem, PRNGKeyArray]) -> RelativeEntropyFit:
         problem, key = item
         keys = jax.random.split(key, problem.config.attempts)
@@ -167,6 +166,9 @@ def _fit_batch(batch: Problem, keys: Key[Array, " fits"], vectorize: bool) -> Re
         return jax.tree.map(lambda leaf: leaf[best], fits)
 
     return map_batch(one, (batch, keys), vectorize=vectorize)
+
+
+_fit_batch = BoundedJit(_learn_batch)
 
 
 def _best(verdicts: RelativeEntropyVerdict) -> Int[Array, ""]:
