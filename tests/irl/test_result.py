@@ -79,7 +79,7 @@ def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
     with pytest.raises(ConvergenceError) as caught:
         require_success(ended(), 1e-3, " (fit 1 of 2)")
     assert str(caught.value).startswith(
-        "the occupancy gap is 5.000e-01 after 12 steps (fit 1 of 2), above the tolerance 1.000e-03; raise steps"
+        "the gap is 3.000e-01 after 12 steps (fit 1 of 2), above the tolerance 1.000e-03, and the steps have run out;"
     )
     with pytest.raises(ConvergenceError) as caught:
         require_success(ended(valid=False), None, " (fit 1 of 2)")

@@ -15,7 +15,7 @@ import pytest
 
 from robustirl.demonstrations import Demonstrations, OccupancyEstimate
 from robustirl.demonstrations import save as save_demonstrations
-from robustirl.irl import ADAM, LBFGS, Fit, FitVerdict, History, RobustIRL, Status, load_fit, save_fit
+from robustirl.irl import ADAM, LBFGS, Diagnosis, Fit, FitVerdict, History, RobustIRL, Status, load_fit, save_fit
 from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.irl.evidence import Evidence
 from robustirl.mdp import MDP
@@ -45,7 +45,11 @@ def made(parameters=None, seed=0):
             jnp.asarray(1),
             jnp.asarray(0.3),
             jnp.asarray(5e-324),
+            jnp.asarray(False),
+            jnp.asarray(1),
+            jnp.asarray(0.5),
         ),
+        diagnosis=Diagnosis(*(jnp.asarray(number) for number in (0.3, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 0.9))),
     )
 
 

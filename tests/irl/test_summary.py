@@ -12,15 +12,15 @@ from robustirl.irl.summary import summarize, warnings_of
 from tests.irl.test_saving import made
 
 
-def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, valid=True, stopped=False):
+def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, valid=True, stopped=False, settled=False):
     verdict = (jnp.asarray(converged), jnp.asarray(valid), jnp.asarray(stopped), jnp.asarray(steps), jnp.asarray(gap))
     return eqx.tree_at(
         lambda f: (
             *(f.verdict.converged, f.verdict.valid, f.verdict.stopped, f.verdict.steps, f.verdict.occupancy_gap),
-            *(f.history.occupancy_gap, f.alpha, f.reward),
+            *(f.history.occupancy_gap, f.alpha, f.reward, f.verdict.settled),
         ),
         made(),
-        (*verdict, jnp.array([first, gap]), jnp.asarray(alpha), jnp.array([-12.0, 0.5, 3.25])),
+        (*verdict, jnp.array([first, gap]), jnp.asarray(alpha), jnp.array([-12.0, 0.5, 3.25]), jnp.asarray(settled)),
     )
 
 
@@ -48,11 +48,12 @@ def test_the_whole_text():
         "  learnt from    7 episodes, 12 transitions, states only\n"
         "  in a world of  3 states and 2 actions, γ = 0.9\n"
         "  with           α = 0.9, as given\n"
-        "  ended          after all 12 steps\n"
-        "  occupancy gap  0.3 in l1, down from 2; above the error of the demonstrations themselves (up to 0.1 at 95 %):"
-        " not noise alone, more steps or another α may come closer, or the learner's world cannot\n"
+        "  ended          after all 12 steps (the best was 1)\n"
+        "  occupancy gap  0.3 in l1, down from 2; more than the error of the demonstrations explains"
+        " (up to 0.1 at 95 %)\n"
         "  reward         from -12 to 3.25\n"
-        "  warning        take care."
+        "  warning        take care.\n"
+        "  verdict        doubt: the occupancy gap is 0.3. Test the policy before relying on it. Allow more steps."
     )
 
 
@@ -76,10 +77,10 @@ def test_what_it_was_learnt_from(options, text):
     ("options", "tolerance", "text"),
     [
         ({"converged": True}, 0.5, "converged after 12 steps, within the tolerance 0.5"),
-        ({"converged": True}, None, "converged after 12 steps"),
-        ({}, 0.01, "after all 12 steps, above the tolerance"),
-        ({"stopped": True}, None, "stopped after 12 steps, before its time"),
-        ({"valid": False}, None, "failed after 12 steps, at the last sound ones"),
+        ({}, 0.01, "after all 12 steps (the best was 1)"),
+        ({"settled": True}, None, "settled after 12 steps, since no further step lowers the gap (the best was 1)"),
+        ({"stopped": True}, None, "stopped by a callback or an interrupt after 12 steps (the best was 1)"),
+        ({"valid": False}, None, "failed after 12 steps"),
     ],
 )
 def test_how_it_ended(options, tolerance, text):
@@ -95,7 +96,7 @@ def test_how_it_ended(options, tolerance, text):
             0.3,
             2.0,
             0.3,
-            "0.3 in l1, down from 2; within the error of the demonstrations themselves (up to 0.3 at 95 %)",
+            "0.3 in l1, down from 2; the demonstrations cannot tell gaps below 0.3 apart (at 95 %)",
         ),
     ],
 )
@@ -126,6 +127,5 @@ def test_doubts():
     assert warnings_of(fit(), evidence(), 0.01) == ["the tolerance 0.01 was not reached."]
     assert warnings_of(fit(converged=True), evidence(), 0.01) == []
     assert warnings_of(fit(valid=False), evidence(), 0.01) == [
-        "planning failed after 12 steps, where the reward had grown to 1.2e+01: no reward may match this expert, or the"
-        " steps are too large."
+        "the planner did not reach its accuracy after 12 steps, where the largest reward was 1.2e+01."
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 from robustirl._runtime import require_output_folder
 from robustirl.cli.console import console, progress_bar
 from robustirl.cli.log_options import LogOptions
-from robustirl.irl import PAPER_STEPS, Status, Step
+from robustirl.irl import PAPER_STEPS, Step, Trust
 from robustirl.mdp import as_count
 from robustirl.reports import FitRequest, prepare_fit, write_fit
 
@@ -17,7 +17,7 @@ class Fit(LogOptions):
     """Learn a reward and a policy from a file of demonstrations.
 
     The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.png and fit.svg,
-    or nothing at all. The exit status is 1 if the fit failed and only its last sound step is kept.
+    or nothing at all. The exit status is 1 if the verdict is "do not use".
     """
 
     env: str
@@ -40,7 +40,7 @@ class Fit(LogOptions):
     steps: int = PAPER_STEPS
     """The largest number of parameter updates."""
     tolerance: float | None = None
-    """Stop once the occupancy gap is this small; all steps are taken when left out."""
+    """Stop once the occupancy gap is this small; by default 1e-4 of the expert's mass in states that can be left."""
     tail: Literal["chain", "hold", "renormalize", "renormalise"] = "chain"
     """What follows the last state of a truncated episode: chain continues with the empirical transition rates, hold
     repeats the last state, renormalize drops what is unseen."""
@@ -71,7 +71,7 @@ def run_fit(command: Fit) -> int:
     console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
     for path in written:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
-    return 1 if job.model.fit_.verdict.status == Status.FAILED else 0
+    return 1 if job.model.judgment_.trust is Trust.DO_NOT_USE else 0
 
 
 _OTHERS = ("env", "demos", "out", "columns", "first_state", "first_action")

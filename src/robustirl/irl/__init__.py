@@ -11,20 +11,26 @@ from robustirl.irl.alpha_selection import AlphaSelection as AlphaSelection
 from robustirl.irl.alpha_selection import select_alpha as select_alpha
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
+from robustirl.irl.judgment import Judgment as Judgment
+from robustirl.irl.judgment import Trust as Trust
+from robustirl.irl.judgment import judge as judge
 from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
 from robustirl.irl.loggers import WandbLogger as WandbLogger
 from robustirl.irl.mce.callbacks import Callback as Callback
 from robustirl.irl.mce.callbacks import Step as Step
+from robustirl.irl.mce.fit import PAPER_SETTINGS as PAPER_SETTINGS
 from robustirl.irl.mce.fit import PAPER_STEPS as PAPER_STEPS
 from robustirl.irl.mce.fit import fit as fit
 from robustirl.irl.mce.fit import fit_batch as fit_batch
 from robustirl.irl.mce.fit import fit_many as fit_many
+from robustirl.irl.mce.result import Diagnosis as Diagnosis
 from robustirl.irl.mce.result import Fit as Fit
 from robustirl.irl.mce.result import FitVerdict as FitVerdict
 from robustirl.irl.mce.result import History as History
 from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS
+from robustirl.irl.optimizers import NEWTON as NEWTON
 from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
 from robustirl.irl.relative_entropy.config import PAPER as PAPER
@@ -43,22 +49,28 @@ __all__ = [
     "ADAM",
     "DEEP_ADAM",
     "LBFGS",
+    "NEWTON",
+    "PAPER_SETTINGS",
     "AlphaSelection",
+    "Diagnosis",
     "Fit",
     "FitVerdict",
     "History",
     "Interrupted",
+    "Judgment",
     "RelativeEntropyConfig",
     "RelativeEntropyFit",
     "RobustIRL",
     "Status",
     "Step",
     "TensorBoardLogger",
+    "Trust",
     "WandbLogger",
     "fit",
     "fit_many",
     "fit_relative_entropy",
     "fit_relative_entropy_many",
+    "judge",
     "load_fit",
     "save_fit",
     "select_alpha",

@@ -19,7 +19,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import optimizers
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 
-NAMED_OPTIMIZERS = {name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS")}
+NAMED_OPTIMIZERS = {name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS", "NEWTON")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +116,9 @@ def decode_reward(note: Any, arrays: dict[str, np.ndarray]) -> AbstractReward | 
 
 
 def encode_optimizer(optimizer: Any) -> Any:
-    """Return the name of an optimizer, if it is one of `robustirl.irl.optimizers`."""
+    """Return the name of an optimizer, if it is one of `robustirl.irl.optimizers`; None for the default."""
+    if optimizer is None:
+        return None
     for name, known in NAMED_OPTIMIZERS.items():
         if optimizer is known:
             return name
@@ -124,7 +126,9 @@ def encode_optimizer(optimizer: Any) -> Any:
 
 
 def decode_optimizer(note: Any) -> Any:
-    """Invert `encode_optimizer`."""
+    """Return the optimizer that `encode_optimizer` was given."""
+    if note is None:
+        return None
     return NAMED_OPTIMIZERS[note] if isinstance(note, str) else Unsaved(**note["unsaved"])
 
 

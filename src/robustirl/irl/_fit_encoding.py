@@ -15,7 +15,7 @@ from robustirl.control import GaussianPolicy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
 from robustirl.irl._result import AbstractFit
-from robustirl.irl.mce.result import Fit, FitVerdict, History
+from robustirl.irl.mce.result import Diagnosis, Fit, FitVerdict, History
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
 
 Arrays = dict[str, np.ndarray]
@@ -30,6 +30,7 @@ class FitKind(NamedTuple):
         arrays: The fields that are single arrays.
         trees: Fields that are trees of parameters, with the prefix of their arrays.
         policies: Fields that are Gaussian policies.
+        records: Further fields that are records of single numbers, with their classes.
         renamed: Fields of the verdict by the names that files of version 0.1 have.
         precision: The field whose type is that of the fit.
     """
@@ -41,6 +42,7 @@ class FitKind(NamedTuple):
     arrays: tuple[str, ...]
     trees: dict[str, str]
     policies: tuple[str, ...]
+    records: dict[str, type]
     renamed: dict[str, str]
     precision: str
 
@@ -53,6 +55,7 @@ TABULAR = FitKind(
     arrays=("player", "opponent", "reward", "value", "expert_occupancy", "occupancy", "alpha"),
     trees={"parameters": "fit.theta"},
     policies=(),
+    records={"diagnosis": Diagnosis},
     renamed={"valid": "planned"},
     precision="reward",
 )
@@ -64,6 +67,7 @@ SAMPLED = FitKind(
     arrays=("parameters", "expert_features", "features", "alpha"),
     trees={},
     policies=("player", "opponent"),
+    records={},
     renamed={"valid": "sound"},
     precision="parameters",
 )
@@ -82,7 +86,7 @@ def encode_fit(fit: AbstractFit) -> tuple[dict[str, Any], Arrays]:
     """Return a fit as a note and arrays."""
     kind = kind_of(fit)
     arrays: Arrays = {f"fit.{name}": np.asarray(getattr(fit, name)) for name in kind.arrays}
-    for part in ("history", "verdict"):
+    for part in ("history", "verdict", *kind.records):
         log = getattr(fit, part)
         arrays |= {f"fit.{part}.{f.name}": np.asarray(getattr(log, f.name)) for f in dataclasses.fields(log)}
     note: dict[str, Any] = {"dtype": str(arrays[f"fit.{kind.precision}"].dtype)}
@@ -99,6 +103,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     """Return the fit that `encode_fit` was given."""
     arrays = _with_new_names(kind, arrays)
     if kind is TABULAR:
+        arrays = _completed(arrays)
         _require_shapes(arrays)
 
     def part(cls: type, name: str):
@@ -107,6 +112,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     fields: dict[str, Any] = {name: jnp.asarray(arrays[f"fit.{name}"]) for name in kind.arrays}
     fields |= {name: decode_tree(note[name], arrays) for name in kind.trees}
     fields |= {name: GaussianPolicy(**decode_tree(note[name], arrays)) for name in kind.policies}
+    fields |= {name: part(cls, name) for name, cls in kind.records.items()}
     return kind.fit(**fields, history=part(kind.history, "history"), verdict=part(kind.verdict, "verdict"))
 
 
@@ -116,11 +122,21 @@ def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
     return {old.get(name, name): array for name, array in arrays.items()}
 
 
+def _completed(arrays: Arrays) -> Arrays:
+    """Return the arrays of a tabular fit with those that version 0.1 did not write: not known, or as it was then."""
+    steps = arrays["fit.verdict.steps"]
+    then = {"settled": np.asarray(False), "best_step": steps, "tolerance": np.asarray(0.0)}
+    missing = {f"fit.verdict.{name}": value for name, value in then.items()}
+    missing |= {f"fit.diagnosis.{field.name}": np.asarray(np.nan) for field in dataclasses.fields(Diagnosis)}
+    return missing | arrays
+
+
 def _require_shapes(arrays: Arrays) -> None:
     """Refuse arrays of a tabular fit whose shapes do not agree."""
     size, actions = arrays["fit.player"].shape
     due = dict.fromkeys(TABULAR.arrays, (size,)) | {"player": (size, actions), "opponent": (size, actions), "alpha": ()}
     due |= {f"verdict.{field.name}": () for field in dataclasses.fields(FitVerdict)}
+    due |= {f"diagnosis.{field.name}": () for field in dataclasses.fields(Diagnosis)}
     due |= {f"history.{field.name}": arrays["fit.history.dual"].shape[:1] for field in dataclasses.fields(History)}
     for name, shape in due.items():
         if (found := arrays[f"fit.{name}"].shape) != shape:

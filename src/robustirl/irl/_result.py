@@ -26,6 +26,8 @@ class Status(enum.StrEnum):
 
     CONVERGED = "converged"
     """The gap is within the tolerance asked for."""
+    SETTLED = "settled"
+    """No further step lowers the gap, or none can be computed reliably: the expert may not be matched more closely."""
     BUDGET = "budget"
     """All steps were taken; the gap is what the history says."""
     STOPPED = "stopped"
@@ -34,13 +36,15 @@ class Status(enum.StrEnum):
     """A step could not be computed reliably, so the fit ended at the last one that could."""
 
     @classmethod
-    def of(cls, *, valid: ArrayLike, converged: ArrayLike, stopped: ArrayLike) -> "Status":
-        """Return the status for these three answers."""
+    def of(cls, *, valid: ArrayLike, converged: ArrayLike, stopped: ArrayLike, settled: ArrayLike = False) -> "Status":
+        """Return the status for these answers."""
         if not valid:
             return cls.FAILED
         if converged:
             return cls.CONVERGED
-        return cls.STOPPED if stopped else cls.BUDGET
+        if stopped:
+            return cls.STOPPED
+        return cls.SETTLED if settled else cls.BUDGET
 
 
 class AbstractVerdict(ScopedModule):
@@ -98,6 +102,6 @@ def require_success(fit: AnyFit, tolerance: float | None, which: str = "") -> An
     verdict = fit.verdict
     if verdict.status == Status.FAILED:
         raise ConvergenceError(fit.explain_failure(which))
-    if tolerance is not None and verdict.status == Status.BUDGET:
+    if tolerance is not None and verdict.status in (Status.BUDGET, Status.SETTLED):
         raise ConvergenceError(fit.explain_gap(tolerance, which))
     return fit

@@ -34,7 +34,7 @@ from robustirl._runtime import working_precision
 from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.likelihood import move_log_likelihoods
-from robustirl.irl.mce.fit import fit_many
+from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, as_alpha, as_world
 from robustirl.planning import state_occupancy
@@ -154,12 +154,18 @@ def select_alpha(
         parts += [demonstrations[0::2], demonstrations[1::2]]
     occupancies = [_occupancy(part, mdp, tail) for part in parts]
     targets = [occupancies[0]] * len(alphas) + occupancies[1:]
+    # The rules below were measured with the paper's steps.
+    settings = {
+        **PAPER_SETTINGS,
+        **{name: value for name, value in options.items() if value is not None},
+        "throw": False,
+    }
     fits = fit_many(
         [mdp] * len(targets),
         targets,
         [*alphas, *[1.0] * (len(parts) - 1)],
         rewards=reward,
-        **{**options, "throw": False},
+        **settings,
     )
     fitted, halves = fits[: len(alphas)], fits[len(alphas) :]
     alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])

@@ -27,11 +27,11 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl.evidence import Evidence, collect_evidence
+from robustirl.irl.judgment import Judgment, judge
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
-from robustirl.irl.optimizers import ADAM
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summarize, warnings_of
 from robustirl.mdp import MDP, as_world, checks
@@ -89,7 +89,7 @@ class RobustIRL:
         alpha: float | Literal["auto"] = "auto",
         *,
         reward: AbstractReward | Literal["tabular"] | None = None,
-        optimizer: optax.GradientTransformation = ADAM,
+        optimizer: optax.GradientTransformation | None = None,
         steps: int = PAPER_STEPS,
         tolerance: float | None = None,
         tail: str = "chain",
@@ -174,7 +174,7 @@ class RobustIRL:
         )  # Only now, so that a fit which fails leaves an earlier one.
         return self
 
-    def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation]:
+    def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
         """The reward model and the optimiser, if both are at hand."""
         for value in (self.reward, self.optimizer):
             if isinstance(value, Unsaved):
@@ -248,6 +248,11 @@ class RobustIRL:
     def warnings_(self) -> list[str]:
         """What is doubtful about the data, α or the fit, a sentence each."""
         return warnings_of(self._fitted(), self.evidence_, self.tolerance)
+
+    @property
+    def judgment_(self) -> Judgment:
+        """Whether to use what was learnt: trust, doubt or do not use, with the reason and what to try."""
+        return judge(self._fitted(), self.evidence_.occupancy_estimate)
 
     def summary(self) -> str:
         """What was learnt from what, and how good it is, in plain words."""

@@ -28,9 +28,9 @@ def scalars(step: Step | RelativeEntropyStep) -> tuple[int, dict[str, float]]:
         >>> from robustirl.envs import ThreeState
         >>> from robustirl.irl import fit
         >>> seen = []
-        >>> _ = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], steps=20, callbacks=[lambda step: seen.append(scalars(step))])
+        >>> _ = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], steps=3, callbacks=[lambda step: seen.append(scalars(step))])
         >>> len(seen), seen[-1][0], sorted(seen[0][1])
-        (21, 20, ['dual', 'largest_reward', 'occupancy_gap'])
+        (4, 3, ['dual', 'largest_reward', 'occupancy_gap'])
     """
     if isinstance(step, Step):
         largest = float(jnp.max(jnp.abs(step.reward)))  # Steps times rate: a sign that nothing matches the expert.
@@ -94,7 +94,7 @@ class TensorBoardLogger(_Logger):
         >>> from robustirl.irl import fit
         >>> folder = getfixture("tmp_path")
         >>> with TensorBoardLogger(folder, every=10) as logger:
-        ...     result = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], alpha=0.9, steps=20, callbacks=[logger])
+        ...     result = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], alpha=0.9, callbacks=[logger])
         >>> len(list(folder.glob("events.out.tfevents.*")))
         1
     """

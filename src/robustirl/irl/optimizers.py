@@ -1,10 +1,11 @@
-"""Optimizers for the reward parameters. Any Optax optimizer is accepted; these are the ones the paper needs.
+"""Optimizers for the reward parameters: the default, the paper's, and L-BFGS. Any Optax optimizer is accepted.
 
 Saved models name them.
 """
 
 import optax
 
+from robustirl.irl.mce.descent import newton_path
 from robustirl.rewards import AbstractReward, NetworkReward
 
 ADAM = optax.adam(0.5, b1=0.9, b2=0.99, eps=1e-7)
@@ -14,12 +15,14 @@ DEEP_ADAM = optax.chain(optax.add_decayed_weights(0.01), optax.adam(1e-3, b1=0.9
 """The paper's Adam for reward networks, with its L2 decay of 0.01 (appendix, ObjectWorld hyperparameters)."""
 
 LBFGS = optax.lbfgs(memory_size=20)
-"""L-BFGS with a line search, for α = 1, where the dual is convex and smooth, and an expert who can be matched.
+"""L-BFGS with a line search, for α = 1 and an expert who can be matched.
 
-Where no policy matches the expert (`robustirl.theory.existence` tells), the dual has no minimum and L-BFGS follows
-it towards infinite rewards until planning fails; below α = 1 the dual is neither convex nor smooth, and its line
-search may stall. The verdict says so in both cases; Adam with a limited number of steps is the remedy.
+If no policy matches the expert, the dual has no minimum, and L-BFGS follows it towards infinite rewards; below α = 1
+its line search may stall. `NEWTON` has neither problem.
 """
+
+NEWTON = newton_path()
+"""Newton steps along a path of ever weaker regularization: the default for tabular and linear rewards, at every α."""
 
 
 def paper_optimizer(reward: AbstractReward) -> optax.GradientTransformation:

@@ -5,6 +5,7 @@ import numpy as np
 from robustirl.demonstrations import episodes_needed
 from robustirl.irl._result import Status
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.judgment import judge
 from robustirl.irl.mce.result import Fit
 
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
@@ -18,10 +19,11 @@ def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
         *(("note", text) for text in evidence.notes),
         ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
         ("with", _alpha(fit, evidence)),
-        ("ended", _ending(fit, tolerance)),
+        ("ended", _ending(fit)),
         ("occupancy gap", _gap(fit, evidence)),
         ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
         *(("warning", text) for text in cautions),
+        ("verdict", str(judge(fit, evidence.occupancy_estimate))),
     ]
     title = "Robust maximum causal entropy IRL" if float(fit.alpha) < 1 else "Maximum causal entropy IRL"
     return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
@@ -45,8 +47,8 @@ def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[s
     status = fit.verdict.status
     if status == Status.FAILED:
         found.append(
-            f"planning failed after {int(fit.verdict.steps)} steps, where the reward had grown to"
-            f" {float(np.abs(fit.reward).max()):.1e}: no reward may match this expert, or the steps are too large."
+            f"the planner did not reach its accuracy after {int(fit.verdict.steps)} steps, where the largest reward was"
+            f" {float(np.abs(fit.reward).max()):.1e}."
         )
     elif status != Status.CONVERGED and tolerance is not None:
         found.append(f"the tolerance {tolerance:g} was not reached.")
@@ -73,17 +75,19 @@ def _alpha(fit: Fit, evidence: Evidence) -> str:
     return f"{text}{interval}: {chosen.note}" if chosen.decisive else f"α = {float(fit.alpha):.4g}, by default"
 
 
-def _ending(fit: Fit, tolerance: float | None) -> str:
-    steps = int(fit.verdict.steps)
+def _ending(fit: Fit) -> str:
+    steps, best = int(fit.verdict.steps), int(fit.verdict.best_step)
     match fit.verdict.status:
         case Status.CONVERGED:
-            return f"converged after {steps} steps" + (f", within the tolerance {tolerance:g}" if tolerance else "")
+            return f"converged after {steps} steps, within the tolerance {float(fit.verdict.tolerance):.3g}"
+        case Status.SETTLED:
+            return f"settled after {steps} steps, since no further step lowers the gap (the best was {best})"
         case Status.BUDGET:
-            return f"after all {steps} steps" + ("" if tolerance is None else ", above the tolerance")
+            return f"after all {steps} steps (the best was {best})"
         case Status.STOPPED:
-            return f"stopped after {steps} steps, before its time"
+            return f"stopped by a callback or an interrupt after {steps} steps (the best was {best})"
         case _:
-            return f"failed after {steps} steps, at the last sound ones"
+            return f"failed after {steps} steps"
 
 
 def _gap(fit: Fit, evidence: Evidence) -> str:
@@ -94,8 +98,5 @@ def _gap(fit: Fit, evidence: Evidence) -> str:
         return text
     share = f"{estimate.confidence:.0%}".replace("%", " %")
     if gap <= estimate.error:
-        return f"{text}; within the error of the demonstrations themselves (up to {estimate.error:.3g} at {share})"
-    return (
-        f"{text}; above the error of the demonstrations themselves (up to {estimate.error:.3g} at {share}): not noise"
-        " alone, more steps or another α may come closer, or the learner's world cannot"
-    )
+        return f"{text}; the demonstrations cannot tell gaps below {estimate.error:.3g} apart (at {share})"
+    return f"{text}; more than the error of the demonstrations explains (up to {estimate.error:.3g} at {share})"

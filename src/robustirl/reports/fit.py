@@ -14,7 +14,7 @@ from robustirl._runtime import filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations, TableOptions
 from robustirl.envs import SUFFIX
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Callback, RobustIRL, paper_optimizer
+from robustirl.irl import PAPER_STEPS, Callback, RobustIRL
 from robustirl.mdp import MDP, as_alpha, as_positive
 from robustirl.planning import state_occupancy
 from robustirl.rewards import make_reward_model
@@ -117,7 +117,6 @@ def prepare_fit(request: FitRequest) -> FitJob:
     model = RobustIRL(
         request.alpha,  # pyright: ignore[reportArgumentType]
         reward=reward,
-        optimizer=paper_optimizer(reward),
         steps=request.steps,
         tolerance=request.tolerance,
         tail=request.tail,

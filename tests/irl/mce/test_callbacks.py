@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from robustirl import envs
-from robustirl.irl import Interrupted, Status, Step, fit, fit_many
+from robustirl.irl import PAPER_SETTINGS, Interrupted, Status, Step, fit, fit_many
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.rewards import LinearReward, NetworkReward
 
@@ -25,7 +25,7 @@ def problem():
 
 def run(*callbacks, **options):
     world, rho = problem()
-    return fit(world, rho, **{"alpha": 0.9, "steps": STEPS, **options}, callbacks=callbacks)
+    return fit(world, rho, **{**PAPER_SETTINGS, "alpha": 0.9, "steps": STEPS, **options}, callbacks=callbacks)
 
 
 @functools.cache

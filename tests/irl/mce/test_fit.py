@@ -3,6 +3,7 @@
 import functools
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import pytest
 
 from robustirl import envs
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.irl import ADAM, LBFGS, Status, fit, fit_many
+from robustirl.irl import ADAM, LBFGS, PAPER_SETTINGS, Status, fit, fit_many
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures, expert_policy, state_occupancy
 from robustirl.rewards import LinearReward, TabularReward
@@ -45,7 +46,7 @@ def test_the_fit_is_consistent_with_its_reward(alpha):
     assert jnp.allclose(result.value, solution.value, atol=1e-7)
     assert jnp.allclose(result.occupancy, state_occupancy(world, result.mixture), atol=1e-10)
     assert float(jnp.abs(result.occupancy - rho).sum()) == pytest.approx(float(result.verdict.occupancy_gap))
-    assert float(result.history.occupancy_gap[-1]) == pytest.approx(float(result.verdict.occupancy_gap))
+    assert float(result.history.occupancy_gap.min()) == pytest.approx(float(result.verdict.occupancy_gap))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -65,9 +66,8 @@ def test_robust_irl_matches_an_expert_who_plays_against_an_opponent(seed):
     reward = np.random.default_rng(200 + seed).normal(size=6)
     target = newton(MarkovGame(world, 0.85), reward)
     rho = state_occupancy(world, target.mixture)
-    slow = optax.adam(optax.exponential_decay(0.3, 300, 0.4), b2=0.99)
-    result = fit(world, rho, alpha=0.85, optimizer=slow, steps=3000)
-    assert float(result.verdict.occupancy_gap) < 1e-3 * float(result.history.occupancy_gap[0])
+    result = fit(world, rho, alpha=0.85, tolerance=1e-6)
+    assert float(result.verdict.occupancy_gap) <= 1e-6
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.8])
@@ -141,7 +141,8 @@ def test_a_tolerance_stops_early_and_is_kept():
 
 def test_one_adam_step_is_adams():
     world, rho = problem()
-    result = fit(world, rho, steps=1)
+    settings: dict[str, Any] = {**PAPER_SETTINGS, "steps": 1}
+    result = fit(world, rho, **settings)
     gradient = state_occupancy(world, newton(MarkovGame(world), np.zeros(world.num_states)).player) - rho
     updates, _ = ADAM.update(gradient, ADAM.init(gradient))
     assert jnp.allclose(result.reward, jnp.asarray(updates), atol=1e-7)
@@ -162,12 +163,13 @@ def batch_problem():
 
 def test_a_batch_gives_the_very_numbers_of_single_fits():
     mdps, occupancies, alphas = batch_problem()
-    together = fit_many(mdps, occupancies, alphas, steps=60, vectorize=False)
+    settings: dict[str, Any] = {**PAPER_SETTINGS, "steps": 60}
+    together = fit_many(mdps, occupancies, alphas, vectorize=False, **settings)
     for mdp, rho, alpha, batched in zip(mdps, occupancies, alphas, together, strict=True):
-        alone = fit(mdp, rho, alpha=alpha, steps=60)
+        alone = fit(mdp, rho, alpha=alpha, **settings)
         assert jax.tree.all(jax.tree.map(jnp.array_equal, alone, batched))
     with pytest.raises(ConvergenceError, match=r"after 60 steps \(fit 0 of 4\), above the tolerance 1.000e-09"):
-        fit_many(mdps, occupancies, alphas, steps=60, vectorize=False, tolerance=1e-9)
+        fit_many(mdps, occupancies, alphas, vectorize=False, tolerance=1e-9, **settings)
 
 
 def test_lockstep_agrees_with_one_after_the_other():
@@ -186,13 +188,13 @@ def test_the_same_fit_twice_is_bit_identical():
 
 def test_results_do_not_hang_on_the_planners_tolerance():
     world, rho = problem()
-    loose, tight = (fit(world, rho, alpha=0.85, planner_tolerance=t) for t in (1e-9, 1e-12))
+    loose, tight = (fit(world, rho, alpha=0.85, planner_tolerance=t, **PAPER_SETTINGS) for t in (1e-9, 1e-12))
     assert jnp.allclose(loose.player, tight.player, atol=1e-6)
 
 
 def test_a_tolerance_that_is_missed_is_an_error_unless_told_otherwise():
     world, rho = problem()
-    with pytest.raises(ConvergenceError, match=r"the occupancy gap is .* after 3 steps, above the tolerance 1.000e-09"):
+    with pytest.raises(ConvergenceError, match=r"the gap is .* after 3 steps, above the tolerance 1.000e-09"):
         fit(world, rho, steps=3, tolerance=1e-9)
     assert fit(world, rho, steps=3, tolerance=1e-9, throw=False).verdict.status == Status.BUDGET
 
@@ -212,7 +214,8 @@ def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
 def test_lbfgs_against_an_expert_out_of_reach_says_so_and_keeps_a_sound_policy():
     world, rho = problem("gridworld-1", 0.0, 0.2)
     result = fit(world, rho, optimizer=LBFGS, steps=300, throw=False)
-    assert result.verdict.status == Status.FAILED
+    assert result.verdict.status == Status.SETTLED
+    assert float(result.verdict.occupancy_gap) < 0.002
     solution = newton(MarkovGame(world), result.reward)
     assert float(result.verdict.error_bound) <= 1e-3
     assert jnp.allclose(result.player, solution.player, atol=1e-3)
@@ -237,7 +240,7 @@ def test_the_loop_agrees_with_a_plain_reference(alpha):
     kernel = np.stack([np.asarray(world.kernel.expect(column)) for column in jnp.eye(36)], axis=-1)
     mask, initial, target = (np.asarray(array) for array in (world.mask, world.initial, rho))
     player, reward = reference_fit(kernel, mask, initial, 0.9, target, alpha)
-    result = fit(world, rho, alpha=alpha)
+    result = fit(world, rho, alpha=alpha, **PAPER_SETTINGS)
     assert np.allclose(result.reward, reward, atol=1e-5)
     assert np.allclose(result.player, player, atol=1e-6)
 

@@ -1,11 +1,13 @@
 """Padded worlds: the same numbers, few programs, and results of the size that was asked for."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import optax
 import pytest
 
-from robustirl.irl import fit, fit_many
+from robustirl.irl import fit, fit_many, paper_optimizer
 from robustirl.irl.mce import padding
 from robustirl.irl.mce.problem import Settings, prepare
 from robustirl.irl.mce.programs import advance_compiled
@@ -14,7 +16,7 @@ from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 from tests.irl.mce.test_fit import random_world
 
-SETTINGS = Settings(optax.sgd(1.0), 5, None, Temperatures(), None)
+SETTINGS = Settings(optax.sgd(1.0), 5, None, False, Temperatures(), None)
 STATES = 12
 
 
@@ -43,8 +45,9 @@ CASES = {
 def test_a_padded_fit_has_the_numbers_of_one_that_is_not(name):
     world, model = CASES[name]
     reward = model()
-    alone = fit(world, occupancy(), alpha=0.85, reward=reward, steps=40)
-    plain = fit_many([world], [occupancy()], [0.85], rewards=[reward], steps=40)[0]  # Batches are not padded.
+    settings: dict[str, Any] = {"optimizer": paper_optimizer(reward), "steps": 40, "keep_last": True}
+    alone = fit(world, occupancy(), alpha=0.85, reward=reward, **settings)
+    plain = fit_many([world], [occupancy()], [0.85], rewards=[reward], **settings)[0]  # Batches are not padded.
     assert jax.tree.structure(alone) == jax.tree.structure(plain)
     for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(plain), strict=True):
         assert np.shape(one) == np.shape(other)

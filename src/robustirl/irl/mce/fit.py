@@ -11,7 +11,7 @@ and the opponent plays no part; any reward model enters through its own gradient
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -34,6 +34,8 @@ from robustirl.rewards import AbstractReward
 from robustirl.types import ArrayLike, Tree
 
 PAPER_STEPS = 200
+PAPER_SETTINGS: dict[str, Any] = {"optimizer": ADAM, "steps": PAPER_STEPS, "keep_last": True}
+"""The paper's configuration, `fit(world, occupancy, **PAPER_SETTINGS)`: 200 steps of Adam, and the last iterate."""
 WITHOUT_EVIDENCE = 1.0
 """α for an occupancy alone: nothing in it tells how far the expert's world is from the learner's."""
 
@@ -45,9 +47,10 @@ def fit(
     *,
     alpha: float | Literal["auto"] = "auto",
     reward: AbstractReward | None = None,
-    optimizer: optax.GradientTransformation = ADAM,
+    optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
     tolerance: float | None = None,
+    keep_last: bool = False,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
     initial_parameters: Tree | None = None,
@@ -63,9 +66,14 @@ def fit(
             here, because an occupancy alone does not tell how far the expert's world is from the learner's; from
             demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it.
         reward: The reward model; one parameter per state if omitted.
-        optimizer: Any Optax optimizer; the paper's Adam by default, `LBFGS` for the convex case α = 1.
+        optimizer: Any Optax optimizer. If omitted, `NEWTON` for rewards that are linear in their parameters (tabular
+            ones are), else the paper's for such a model.
         steps: The largest number of parameter updates.
-        tolerance: Stop once ‖ρ_mix - ρ‖₁ is this small; by default all steps are taken, as in the paper.
+        tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error
+            of an estimated occupancy to match the expert no more closely than the data tell; the rewards found are then
+            small. By default 1e-4 of the expert's mass in states that can be left.
+        keep_last: Return the last iterate instead of the one with the smallest gap, and take all steps if no tolerance
+            is given: what the paper does (`PAPER_SETTINGS`).
         temperatures: Entropy weights of player and opponent; the paper's by default.
         planner_tolerance: Accuracy of every planner call; see `robustirl.planning.solvers.newton`.
         initial_parameters: θ to start from, shaped as the reward model's own, such as the `parameters` of an earlier
@@ -77,18 +85,17 @@ def fit(
 
     Example:
         >>> from robustirl.envs import ThreeState
-        >>> from robustirl.irl import LBFGS
         >>> from robustirl.planning import expert_policy, state_occupancy
         >>> env = ThreeState()
         >>> expert_world = env.mdp(noise=0.1)
         >>> rho = state_occupancy(expert_world, expert_policy(expert_world, env.reward, kind="optimal"))
-        >>> result = fit(env.mdp(noise=0.0), rho, alpha=0.95, optimizer=LBFGS, tolerance=1e-8)
+        >>> result = fit(env.mdp(noise=0.0), rho, alpha=0.95, tolerance=1e-8)
         >>> round(result.player[0, 0].item(), 4), round(env.player_probability(0.1, 0.95), 4)
         (0.9474, 0.9474)
     """
     require_callbacks(callbacks, Step)
     starts = None if initial_parameters is None else [initial_parameters]
-    settings = Settings(optimizer, steps, tolerance, temperatures, planner_tolerance)
+    settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
     prepared = prepare([mdp], [occupancy], [as_alpha_number(alpha)], reward, starts, settings)
     (problem,), (start,) = prepared
     with single_threaded_blas(mdp.num_states):
@@ -114,9 +121,10 @@ def fit_many(
     alphas: float | Literal["auto"] | Sequence[float] = "auto",
     *,
     rewards: AbstractReward | Sequence[AbstractReward] | None = None,
-    optimizer: optax.GradientTransformation = ADAM,
+    optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
     tolerance: float | None = None,
+    keep_last: bool = False,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
     initial_parameters: Sequence[Tree] | None = None,
@@ -133,6 +141,7 @@ def fit_many(
         optimizer: See `fit`.
         steps: See `fit`.
         tolerance: See `fit`.
+        keep_last: See `fit`.
         temperatures: See `fit`.
         planner_tolerance: See `fit`.
         initial_parameters: θ to start from, for each.
@@ -155,6 +164,7 @@ def fit_many(
         optimizer=optimizer,
         steps=steps,
         tolerance=tolerance,
+        keep_last=keep_last,
         temperatures=temperatures,
         planner_tolerance=planner_tolerance,
         initial_parameters=initial_parameters,
@@ -174,9 +184,10 @@ def fit_batch(
     alphas: float | Literal["auto"] | Sequence[float] = "auto",
     *,
     rewards: AbstractReward | Sequence[AbstractReward] | None = None,
-    optimizer: optax.GradientTransformation = ADAM,
+    optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
     tolerance: float | None = None,
+    keep_last: bool = False,
     temperatures: Temperatures = Temperatures(),
     planner_tolerance: float | None = None,
     initial_parameters: Sequence[Tree] | None = None,
@@ -194,7 +205,7 @@ def fit_batch(
         >>> fits.player.shape, fits.player[:, 0, 0].round(3).tolist()
         ((2, 3, 2), [0.889, 0.988])
     """
-    settings = Settings(optimizer, steps, tolerance, temperatures, planner_tolerance)
+    settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
     batch, starts = prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings).stacked()
     with single_threaded_blas(mdps[0].num_states):

@@ -16,7 +16,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
-from robustirl.irl.mce.problem import Problem
+from robustirl.irl.mce.curvature import Curvature
+from robustirl.irl.mce.descent import NewtonPath
+from robustirl.irl.mce.diagnosis import diagnose
+from robustirl.irl.mce.landscape import Landscape, features_of, matching_gap
+from robustirl.irl.mce.problem import Problem, threshold
 from robustirl.irl.mce.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
 from robustirl.planning import (
@@ -46,6 +50,16 @@ class Neighbor(eqx.Module):
     inverse: PolicyInverse | None
 
 
+class Iterate(eqx.Module):
+    """Parameters, and what the planner found under them: what a fit returns of one step."""
+
+    step: Int[Array, ""]
+    parameters: FloatTree
+    solution: Solution
+    occupancy: Float[Array, " S"]
+    gap: Float[Array, ""]  # In what the reward can express; see `matching_gap`.
+
+
 class LoopState(eqx.Module):
     """What is known at the parameters of the step just evaluated, and the parameters to evaluate next."""
 
@@ -55,7 +69,9 @@ class LoopState(eqx.Module):
     near: Neighbor
     optimizer: Tree
     solution: Solution
+    kept: Iterate
     valid: Bool[Array, ""]
+    settled: Bool[Array, ""]
     history: History
     error_bound: Float[Array, ""]
     finished: Bool[Array, ""]
@@ -77,14 +93,17 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
             " build the model for this world."
         )
     blank = jnp.zeros_like(expert)
+    nothing = blank_solution(game, blank)
     return LoopState(
         step=jnp.asarray(0),
         parameters=first,
         next_parameters=first,
         near=Neighbor(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
         optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
-        solution=blank_solution(game, blank),
+        solution=nothing,
+        kept=Iterate(jnp.asarray(0), first, nothing, blank, jnp.full_like(game.alpha, jnp.inf)),
         valid=jnp.asarray(True),
+        settled=jnp.asarray(False),
         history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (expert.dtype, expert.dtype, int))),
         error_bound=jnp.zeros_like(game.alpha),
         finished=jnp.asarray(False),
@@ -99,6 +118,24 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     worst = WORST_ERROR if expert.dtype == jnp.float64 else WORST_ERROR_SINGLE
     worst_error = worst * temperatures.player if temperatures.player > 0 else jnp.inf
     extended = optax.with_extra_args_support(problem.optimizer)
+    curved = isinstance(problem.optimizer, NewtonPath)
+    features, goal = features_of(model), threshold(problem)
+
+    def vouched(solution: Solution) -> Bool[Array, ""]:
+        return solution.verdict.converged & (solution.verdict.error_bound <= worst_error)
+
+    def objective(parameters: Tree, near: Neighbor) -> tuple[Float[Array, ""], Bool[Array, ""]]:
+        """Return c(θ) alone, for line searches, and whether it can be relied on."""
+        reward = model(parameters)
+        solution, _ = newton_steps(game, reward, near.value, near.inverse, rule, temperatures)
+        return (1 - mdp.discount) * mdp.initial @ solution.value - expert @ reward, vouched(solution)
+
+    def landscape(parameters: Tree, solution: Solution, here: Neighbor) -> Landscape:
+        size = (1 - mdp.discount) * mdp.initial @ jnp.abs(solution.value) + expert @ jnp.abs(model(parameters))
+        curvature = Curvature(
+            game, solution.player, solution.mixture, here.occupancy, features, temperature=temperatures.player
+        )
+        return Landscape(curvature, lambda trial: objective(trial, here), size)
 
     def dual(parameters: Tree, near: Neighbor):
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
@@ -121,39 +158,46 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             value=value,
             grad=gradient,
             value_fn=lambda trial: dual(trial, here)[0],
+            **({"landscape": landscape(parameters, solution, here)} if curved else {}),
         )
         following = optax.apply_updates(parameters, updates)
         prediction = here.value
         if here.inverse is not None:
             prediction = prediction + here.inverse.apply(model(following) - model(parameters))
-        gap = jnp.abs(here.occupancy - expert).sum()
-        valid = solution.verdict.converged & exact & (solution.verdict.error_bound <= worst_error)
-        after = LoopState(
-            step=state.step + 1,
+        difference = here.occupancy - expert
+        gap = matching_gap(features, difference)
+        valid = vouched(solution) & exact
+        # A step whose plan is not valid is not taken: the fit ends with what it had. At the start there is nothing yet.
+        first = state.step == 0
+        taken = valid | first
+        better = first | (valid & (problem.keep_last | (gap < state.kept.gap)))
+        found = Iterate(state.step, parameters, solution, here.occupancy, gap)
+        kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), found, state.kept)
+        # What the steps before have gained is as good as a fit that no further step improves.
+        ended_well = ~valid & ~problem.keep_last & (kept.step > 0)
+        # An update of zero says that the optimizer knows no better place.
+        moves = [jnp.any(new != old) for new, old in zip(*map(jax.tree.leaves, (following, parameters)), strict=True)]
+        settled = ~problem.keep_last & ~jnp.any(jnp.stack(moves))
+        return LoopState(
+            step=jnp.where(taken, state.step + 1, state.step),
             parameters=parameters,
             next_parameters=following,
             near=eqx.tree_at(lambda n: n.value, here, prediction),
             optimizer=memory,
             solution=solution,
-            valid=valid,
+            kept=kept,
+            valid=valid | ended_well,
+            settled=(settled & valid) | ended_well,
             history=History(
-                occupancy_gap=state.history.occupancy_gap.at[state.step].set(gap),
+                occupancy_gap=state.history.occupancy_gap.at[state.step].set(jnp.abs(difference).sum()),
                 dual=state.history.dual.at[state.step].set(value),
                 planner_steps=state.history.planner_steps.at[state.step].set(solution.verdict.iterations),
             ),
-            error_bound=jnp.maximum(state.error_bound, solution.verdict.error_bound),
-            finished=gap <= problem.threshold,
+            error_bound=jnp.where(
+                taken, jnp.maximum(state.error_bound, solution.verdict.error_bound), state.error_bound
+            ),
+            finished=~valid | (gap <= goal) | settled,
         )
-        # A step whose plan is not valid is not taken, except the very first: the fit ends where it was. Only what the
-        # fit returns is held back, since the loop ends here and copying the inverse every time would cost.
-        stay = ~valid & (state.step > 0)
-
-        def returned(st: LoopState):
-            return st.step, st.parameters, st.solution, st.near.occupancy, st.error_bound
-
-        held = jax.tree.map(lambda old, new: jnp.where(stay, old, new), returned(state), returned(after))
-        after = eqx.tree_at(returned, after, held)
-        return eqx.tree_at(lambda st: st.finished, after, after.finished | ~valid)
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
         return (state.step < until) & ~state.finished
@@ -163,26 +207,30 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
 
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
     """Return the fit as it stands; `stopped` says that it was told to end here."""
-    solution = state.solution
-    gap = jnp.abs(state.near.occupancy - problem.expert).sum()
+    kept, expert = state.kept, problem.expert
+    reward = problem.model(kept.parameters)
     return Fit(
-        player=solution.player,
-        opponent=solution.opponent,
-        reward=problem.model(state.parameters),
-        parameters=state.parameters,
-        value=solution.value,
-        expert_occupancy=problem.expert,
-        occupancy=state.near.occupancy,
+        player=kept.solution.player,
+        opponent=kept.solution.opponent,
+        reward=reward,
+        parameters=kept.parameters,
+        value=kept.solution.value,
+        expert_occupancy=expert,
+        occupancy=kept.occupancy,
         alpha=problem.game.alpha,
         history=state.history,
         verdict=FitVerdict(
-            converged=gap <= problem.threshold,
+            converged=kept.gap <= threshold(problem),
             valid=state.valid,
             stopped=stopped,
             steps=state.step - 1,
-            occupancy_gap=gap,
+            occupancy_gap=jnp.abs(kept.occupancy - expert).sum(),
             error_bound=state.error_bound,
+            settled=state.settled,
+            best_step=kept.step,
+            tolerance=threshold(problem),
         ),
+        diagnosis=diagnose(problem, kept.occupancy, kept.gap, reward, state.history, kept.step),
     )
 
 

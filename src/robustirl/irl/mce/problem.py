@@ -8,17 +8,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from robustirl._runtime import WORKING_BYTES, as_float, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import make_once, stack
 from robustirl.irl._optimizer_identity import canonical_optimizer
+from robustirl.irl.mce.descent import NewtonPath
+from robustirl.irl.mce.landscape import is_linear
+from robustirl.irl.optimizers import NEWTON, paper_optimizer
 from robustirl.mdp import MDP, MarkovGame, as_count, as_occupancy, as_positive, as_world, checks
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import ArrayLike, FloatTree, Tree
 
+DEFAULT_TOLERANCE = 1e-4  # Of the expert's mass in states that can be left.
+STAYS = 1e-9  # A state from which no more than this leaves is never left.
 SMALLEST_HISTORY = 256
 HISTORY_BYTES = 24  # An entry: two floats and an integer.
 
@@ -30,7 +35,9 @@ class Problem(eqx.Module):
         game: The learner's world and α.
         expert: ρ, what is to be matched.
         model: The reward model.
-        threshold: The occupancy gap at which the fit is finished.
+        tolerance: The gap at which the fit is finished,
+        relative: or the share of the expert's mass in states that can be left; see `threshold`.
+        keep_last: Return the last iterate instead of the one with the smallest gap.
         steps: The largest number of parameter updates.
         planner_tolerance: Accuracy of every planner call; None for the default.
         optimizer: What moves the parameters.
@@ -41,12 +48,29 @@ class Problem(eqx.Module):
     game: MarkovGame
     expert: Float[Array, "*batch S"]
     model: AbstractReward
-    threshold: Float[Array, "*batch"]
+    tolerance: Float[Array, "*batch"]
+    relative: Bool[Array, "*batch"]
+    keep_last: Bool[Array, "*batch"]
     steps: Int[Array, "*batch"]
     planner_tolerance: Float[Array, "*batch"] | None
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     temperatures: Temperatures = eqx.field(static=True)
+
+
+def leavable_states(mdp: MDP) -> Bool[Array, " S"]:
+    """Return the states that some available action leaves: all but those where an episode has ended for good."""
+    return jnp.any((mdp.kernel.self_transitions() < 1 - STAYS) & mdp.mask, -1)
+
+
+def threshold(problem: Problem) -> Float[Array, ""]:
+    """Return the gap at which a fit is finished.
+
+    By default it is a share of the expert's mass in states that can be left: in a world with an end and γ close to 1,
+    nearly all mass is in the end, and a gap that is small beside 1 may be all that happens before.
+    """
+    mass = jnp.where(leavable_states(problem.game.mdp), problem.expert, 0).sum()
+    return jnp.where(problem.relative, problem.tolerance * mass, problem.tolerance)
 
 
 def history_capacity(steps: int) -> int:
@@ -65,9 +89,10 @@ def history_capacity(steps: int) -> int:
 class Settings(NamedTuple):
     """What all fits of a batch share, as given to `fit`."""
 
-    optimizer: optax.GradientTransformation
+    optimizer: optax.GradientTransformation | None
     steps: int
     tolerance: float | None
+    keep_last: bool
     temperatures: Temperatures
     planner_tolerance: float | None
 
@@ -90,7 +115,9 @@ class Prepared(NamedTuple):
             game=column("game", "world"),
             expert=column("expert", "occupancy"),
             model=column("model", "reward model"),
-            threshold=jnp.full(count, first.threshold),
+            tolerance=jnp.full(count, first.tolerance),
+            relative=jnp.full(count, first.relative),
+            keep_last=jnp.full(count, first.keep_last),
             steps=jnp.full(count, first.steps),
             planner_tolerance=None if tolerance is None else jnp.full(count, tolerance),
             optimizer=first.optimizer,
@@ -115,12 +142,16 @@ def prepare(
             f"{len(mdps)} worlds, {len(occupancies)} occupancies and {len(alphas)} alphas were given,"
             " but one of each per fit is needed, and at least one."
         )
-    steps, optimizer = as_count("steps", settings.steps), _as_optimizer(settings.optimizer)
-    tolerance = 0.0 if settings.tolerance is None else as_positive("the tolerance", settings.tolerance)
+    steps = as_count("steps", settings.steps)
+    relative = settings.tolerance is None and not settings.keep_last
+    tolerance = DEFAULT_TOLERANCE if relative else 0.0
+    if settings.tolerance is not None:
+        tolerance = as_positive("the tolerance", settings.tolerance)
     _require_room(mdps, steps)
     games = make_once(MarkovGame, mdps, alphas)
     experts = make_once(as_occupancy, occupancies, mdps)
     models = as_reward_models(rewards, mdps)
+    optimizer = _as_optimizer(settings.optimizer, models, temperatures)
     accuracy = settings.planner_tolerance
     if accuracy is not None:
         for game, expert in zip(games, experts, strict=True):
@@ -131,7 +162,9 @@ def prepare(
             game=game,
             expert=expert,
             model=model,
-            threshold=as_float(tolerance),
+            tolerance=as_float(tolerance),
+            relative=jnp.asarray(relative),
+            keep_last=jnp.asarray(settings.keep_last),
             steps=jnp.asarray(steps),
             planner_tolerance=accuracy,
             optimizer=optimizer,
@@ -153,10 +186,21 @@ def _require_room(mdps: Sequence[MDP], steps: int) -> None:
     require_memory(HISTORY_BYTES * entries, f"a history of {steps} steps", "take fewer steps")
 
 
-def _as_optimizer(optimizer: optax.GradientTransformation) -> optax.GradientTransformation:
+def _as_optimizer(
+    optimizer: optax.GradientTransformation | None, models: Sequence[AbstractReward], temperatures: Temperatures
+) -> optax.GradientTransformation:
+    """Return the optimizer, or the default one: Newton steps where the reward is linear in its parameters."""
+    smooth = temperatures.player > 0 and all(is_linear(model) for model in models)
+    if optimizer is None:
+        return NEWTON if smooth else paper_optimizer(models[0])
     if not (callable(getattr(optimizer, "init", None)) and callable(getattr(optimizer, "update", None))):
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimizer is needed, such as optax.adam(0.1)."
+        )
+    if isinstance(optimizer, NewtonPath) and not smooth:
+        raise InvalidInputError(
+            "NEWTON needs a reward that is linear in its parameters and a player's temperature above 0;"
+            " give another optimizer, such as robustirl.irl.ADAM."
         )
     return canonical_optimizer(optimizer)
 

@@ -5,7 +5,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl._runtime import warn_renamed
-from robustirl.irl._result import AbstractFit, AbstractVerdict
+from robustirl.irl._result import AbstractFit, AbstractVerdict, Status
 from robustirl.mdp import mixture
 from robustirl.types import FloatTree
 
@@ -14,12 +14,15 @@ class FitVerdict(AbstractVerdict):
     """How a fit ended.
 
     Attributes:
-        converged: Whether the occupancy gap came within the tolerance (zero, if none was given).
+        converged: Whether the gap came within the tolerance.
         valid: Whether every planner call converged, to an error far below the temperature that shapes the policies.
         stopped: Whether a callback or an interrupt ended the fit early.
         steps: Parameter updates taken.
-        occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, at the end.
+        occupancy_gap: ‖ρ_mix - ρ‖₁ between the mixture and the expert, of the iterate that is returned.
         error_bound: The largest error bound ‖V - V*‖∞ of any planner call.
+        settled: Whether the optimizer ended the fit because no further step lowers the gap.
+        best_step: The step whose iterate is returned: the one with the smallest gap, unless the last was asked for.
+        tolerance: The gap at which the fit would have counted as converged.
     """
 
     converged: Bool[Array, "*batch"]
@@ -28,6 +31,14 @@ class FitVerdict(AbstractVerdict):
     steps: Int[Array, "*batch"]
     occupancy_gap: Float[Array, "*batch"]
     error_bound: Float[Array, "*batch"]
+    settled: Bool[Array, "*batch"]
+    best_step: Int[Array, "*batch"]
+    tolerance: Float[Array, "*batch"]
+
+    @property
+    def status(self) -> Status:
+        """The verdict in one word."""
+        return Status.of(valid=self.valid, converged=self.converged, stopped=self.stopped, settled=self.settled)
 
     @property
     def planned(self) -> Bool[Array, "*batch"]:
@@ -53,6 +64,31 @@ class History(eqx.Module):
     planner_steps: Int[Array, "*batch T"]
 
 
+class Diagnosis(eqx.Module):
+    """Facts about a fit that decide whether its policy can be trusted; all but the discount are parts of a mass of 1.
+
+    Attributes:
+        matching_gap: The gap in what the reward can express, which learning closes: the occupancy gap for a reward of
+            every state, the feature gap for a linear one.
+        least_gap: A certified lower bound on the occupancy gap of every policy of the learner's world; 0 if unknown.
+        leavable_mass: The expert's mass in states that can be left.
+        leavable_gap: The part of the occupancy gap in those states.
+        unvisited_mass: The mixture's mass in states that the expert never visits.
+        unreachable_mass: The expert's mass in states that no policy of the learner's world reaches.
+        start_deficit: Σ_s max(0, (1-γ) P₀(s) - ρ(s)): where the learner's world starts more often than the expert did.
+        discount: γ.
+    """
+
+    matching_gap: Float[Array, "*batch"]
+    least_gap: Float[Array, "*batch"]
+    leavable_mass: Float[Array, "*batch"]
+    leavable_gap: Float[Array, "*batch"]
+    unvisited_mass: Float[Array, "*batch"]
+    unreachable_mass: Float[Array, "*batch"]
+    start_deficit: Float[Array, "*batch"]
+    discount: Float[Array, "*batch"]
+
+
 class Fit(AbstractFit):
     """The outcome of (robust) maximum causal entropy IRL.
 
@@ -67,6 +103,7 @@ class Fit(AbstractFit):
         alpha: α.
         history: How learning went.
         verdict: How it ended.
+        diagnosis: Facts about how far it can be trusted; `judgment` puts them into words.
     """
 
     player: Float[Array, "*batch S A"]
@@ -79,6 +116,7 @@ class Fit(AbstractFit):
     alpha: Float[Array, "*batch"]
     history: History
     verdict: FitVerdict
+    diagnosis: Diagnosis
 
     @property
     def mixture(self) -> Float[Array, "*batch S A"]:
@@ -96,7 +134,12 @@ class Fit(AbstractFit):
 
     def explain_gap(self, tolerance: float, which: str) -> str:
         return (
-            f"the occupancy gap is {float(self.verdict.occupancy_gap):.3e} after {int(self.verdict.steps)}"
-            f" steps{which}, above the tolerance {tolerance:.3e}; raise steps or the tolerance, or pass throw=False to"
-            " keep the fit (with alpha below 1 or an expert of another world a match need not exist)."
+            f"the gap is {float(self.diagnosis.matching_gap):.3e} after {int(self.verdict.steps)} steps{which},"
+            f" above the tolerance {tolerance:.3e}, and"
+            + (
+                " no further step lowers it; raise the tolerance, or pass throw=False to keep the fit (with alpha below"
+                " 1 or an expert of another world a match need not exist)."
+                if self.verdict.status == Status.SETTLED
+                else " the steps have run out; raise steps or the tolerance, or pass throw=False to keep the fit."
+            )
         )

@@ -97,6 +97,7 @@ def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
             rewards=model,
             optimizer=paper_optimizer(model),
             steps=spec.steps,
+            keep_last=True,
             throw=False,
         )
         players += [fit.player for fit in fits[: len(own)]]

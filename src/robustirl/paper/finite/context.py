@@ -159,6 +159,7 @@ class ExperimentContext:
             rewards=model,
             optimizer=paper_optimizer(model),
             steps=steps,
+            keep_last=True,
             throw=throw,
         )
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
-from robustirl.irl import Fit, fit_many
+from robustirl.irl import PAPER_SETTINGS, Fit, fit_many
 from robustirl.mdp import MDP
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.planning import discounted_return, expert_policy, state_occupancy, total_return
@@ -38,7 +38,7 @@ def frozen_lake(slip: float, alphas: tuple[float, ...] = LAKE_ALPHAS) -> list[di
     rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
     there = jnp.zeros(learner.num_states).at[jnp.array(WAITING)].set(1.0)
     rows = []
-    for fit in fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False):
+    for fit in fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False, **PAPER_SETTINGS):
         game = against(learner, fit)
         rows.append(
             {
@@ -60,7 +60,7 @@ def cliff_walking(wind: float, alphas: tuple[float, ...] = CLIFF_ALPHAS) -> list
     learner, expert, reward = env.mdp(wind, "wind"), env.mdp(0.0, "wind"), jnp.asarray(env.reward)
     rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
     fallen = jnp.zeros(learner.num_states).at[CLIFF].set(1.0)
-    fits = fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False)
+    fits = fit_many([learner] * len(alphas), [rho] * len(alphas), alphas, throw=False, **PAPER_SETTINGS)
     return [
         {
             "wind": wind,

@@ -1,0 +1,100 @@
+r"""The second derivative of the dual in the reward, exact for the player and free of the opponent.
+
+At a solution of the game let X(s,a) = γ Σ_s' T(s'|s,a) (I - γ P_mix)⁻¹(s',·) be the derivative of e(s,a) in the reward.
+The player's policy moves by dπ(a|s) = π(a|s) (α/τ) (de(s,a) - Σ_b π(b|s) de(s,b)), and the occupancy of the mixture by
+
+    H = (α²/τ) Σ_s ρ_mix(s) Cov_{a ~ π_pl(·|s)}[X(s,a)],
+
+a sum of covariances: H is symmetric and positive semidefinite at every α. At α = 1 it is the Hessian of the convex
+dual. Below 1 it is the Hessian wherever the opponent has no tie; the opponent's switches bend the dual downwards only,
+so that a direction -(H + D)⁻¹ g with D > 0 descends everywhere.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from robustirl.mdp import MarkovGame
+from robustirl.planning import invert_matrix, solve_policy, solve_policy_transpose
+
+LARGEST_DENSE = 500  # States up to which H is written down: beyond, products with it are cheaper in sparse worlds.
+CG_STEPS = 200
+CG_REDUCTION = 1e-2  # Of the residual: a rough Newton step is as good far away, and near the end steps are few.
+
+
+class Curvature(eqx.Module):
+    """H at one solution of the game, in the parameters of a reward that is linear in them.
+
+    Attributes:
+        game: The learner's world and α.
+        player: `[S, A]`, π_pl.
+        mixture: `[S, A]`, α π_pl + (1-α) π_op.
+        occupancy: `[S]`, ρ of the mixture.
+        features: `[S, d]`, the derivative of the reward in the parameters; None for the identity.
+        temperature: τ of the player.
+    """
+
+    game: MarkovGame
+    player: Float[Array, "S A"]
+    mixture: Float[Array, "S A"]
+    occupancy: Float[Array, " S"]
+    features: Float[Array, "S d"] | None
+    temperature: float = eqx.field(static=True)
+
+    @property
+    def weights(self) -> Float[Array, "S A"]:
+        """(α²/τ) ρ_mix(s) π_pl(a|s)."""
+        return (self.game.alpha**2 / self.temperature) * self.occupancy[:, None] * self.player
+
+    def solve(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Return (H + diag(ridge))⁻¹ gradient: exactly in small worlds, roughly in large ones."""
+        if self.game.mdp.num_states <= LARGEST_DENSE:
+            # In units in which the ridge is the identity, so that tiny entries of it do not spoil the factorization.
+            unit = 1 / jnp.sqrt(ridge)
+            system = self.matrix() * unit[:, None] * unit + jnp.eye(ridge.size, dtype=ridge.dtype)
+            return unit * jnp.linalg.solve(system, unit * gradient)
+        return self._solve_roughly(gradient, ridge)
+
+    def matrix(self) -> Float[Array, "d d"]:
+        """Return H as a matrix."""
+        mdp = self.game.mdp
+        inverse = invert_matrix(mdp, self.mixture).matrix
+        if self.features is not None:
+            inverse = inverse @ self.features
+        moved = mdp.discount * jax.vmap(mdp.kernel.expect, in_axes=1, out_axes=2)(inverse)
+        spread = moved - jnp.einsum("sa,sad->sd", self.player, moved)[:, None]
+        rows = (jnp.sqrt(self.weights)[..., None] * spread).reshape(-1, inverse.shape[1])
+        return rows.T @ rows
+
+    def apply(self, direction: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Return H times a direction, by two linear solves and without a matrix."""
+        mdp = self.game.mdp
+        reward = direction if self.features is None else self.features @ direction
+        moved = mdp.discount * mdp.kernel.expect(solve_policy(mdp, self.mixture, reward))
+        spread = moved - (self.player * moved).sum(-1, keepdims=True)
+        arriving = mdp.discount * mdp.kernel.push(self.weights * spread)
+        occupancy = solve_policy_transpose(mdp, self.mixture, arriving)
+        return occupancy if self.features is None else self.features.T @ occupancy
+
+    def _solve_roughly(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Conjugate gradients in units in which the ridge is the identity; every iterate is a descent direction."""
+        unit = 1 / jnp.sqrt(ridge)
+        right = unit * gradient
+        goal = (CG_REDUCTION * jnp.linalg.norm(right)) ** 2
+
+        def unfinished(state):
+            _, _, _, size, count = state
+            return (size > goal) & (count < CG_STEPS)
+
+        def step(state):
+            solution, residual, direction, size, count = state
+            image = unit * self.apply(unit * direction) + direction
+            length = size / (direction @ image)
+            residual = residual - length * image
+            following = residual @ residual
+            direction_next = residual + (following / size) * direction
+            return solution + length * direction, residual, direction_next, following, count + 1
+
+        start = (jnp.zeros_like(right), right, right, right @ right, jnp.asarray(0))
+        return unit * jax.lax.while_loop(unfinished, step, start)[0]

@@ -1,0 +1,118 @@
+"""Verdicts in words: each fact that should keep one from a policy does."""
+
+import dataclasses
+
+import equinox as eqx
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.irl import Trust, fit, judge
+from robustirl.irl.judgment import decisive_gap
+from robustirl.mdp import MDP
+from robustirl.planning import expert_policy, state_occupancy
+
+# Two states to move between, an end that can be reached from both, and an island that cannot be reached.
+KERNEL = np.zeros((4, 2, 4))
+KERNEL[0, 0] = KERNEL[1, 0] = [0.5, 0.5, 0.0, 0.0]
+KERNEL[0, 1] = KERNEL[1, 1] = [0.0, 0.0, 1.0, 0.0]
+KERNEL[2, :, 2] = KERNEL[3, :, 3] = 1.0
+
+
+def world(discount=0.9):
+    return MDP(KERNEL, discount=discount, initial=[1.0, 0.0, 0.0, 0.0])
+
+
+def occupancy(discount=0.9, leaving=0.5):
+    policy = np.tile([1 - leaving, leaving], (4, 1))
+    return np.asarray(state_occupancy(world(discount), policy))
+
+
+def estimate(error, rho, bias=0.0):
+    return OccupancyEstimate(
+        occupancy=rho,
+        lower=None,
+        upper=None,
+        reliable=None,
+        radius=error - bias,
+        bias=bias,
+        episodes=50,
+        discount=0.9,
+        tail="hold",
+        confidence=0.95,
+    )
+
+
+def test_a_matched_expert_is_trusted():
+    found = judge(fit(world(), occupancy()))
+    assert found.trust == Trust.TRUST
+    assert "behaves like the expert" in found.why
+    assert found.advice == ""
+
+
+def test_states_out_of_reach_are_named():
+    rho = 0.4 * occupancy() + 0.6 * np.eye(4)[3]
+    found = judge(fit(world(), rho))
+    assert found.trust == Trust.DO_NOT_USE
+    assert "60 % of its time in states that the learner's world never reaches" in found.why
+
+
+def test_a_start_with_too_little_mass_is_named():
+    rho = np.array([0.02, 0.02, 0.96, 0.0])  # Whoever starts in state 0 has at least 1 - γ = 0.1 there.
+    found = judge(fit(world(), rho))
+    assert found.trust != Trust.TRUST
+    texts = [finding.why for finding in _all(rho)]
+    assert any("80 % of the learner's starts" in text for text in texts)
+
+
+def _all(rho):
+    from robustirl.irl.judgment import _findings
+
+    return list(_findings(fit(world(), rho), None, None))
+
+
+def test_few_data_are_no_comfort():
+    rho = occupancy()
+    found = judge(fit(world(), rho), estimate(0.82, rho))
+    assert found.trust == Trust.DOUBT
+    assert found.why == (
+        "50 episodes cannot tell occupancies closer than 0.82 apart; record more before trusting this fit."
+    )
+    assert judge(fit(world(), rho), estimate(1.9, rho)).trust == Trust.DO_NOT_USE
+    assert "record longer episodes" in judge(fit(world(), rho), estimate(0.82, rho, bias=0.8)).why
+    assert judge(fit(world(), rho), estimate(0.1, rho)).trust == Trust.TRUST
+
+
+def test_close_to_one_the_gap_is_measured_before_the_end():
+    # Of the 2 steps that the first iterate takes before the end one is wrong: a tiny share of the occupancy.
+    discount = 0.99999
+    moved = fit(world(discount), occupancy(discount, leaving=1.0), steps=0)
+    assert float(moved.verdict.occupancy_gap) < 1e-4
+    assert decisive_gap(moved) > 0.5
+    assert judge(moved).trust == Trust.DO_NOT_USE
+    assert "steps of an episode" in judge(moved).why
+
+
+def test_a_fit_of_version_0_1_is_doubted():
+    found = fit(world(), occupancy())
+    unknown = eqx.tree_at(lambda f: f.diagnosis.matching_gap, found, np.asarray(np.nan))
+    assert judge(unknown).trust == Trust.DOUBT
+
+
+def test_an_expert_of_another_world_names_the_least_gap():
+    env = envs.make("gridworld-4")
+    calm, noisy = env.mdp(0.0), env.mdp(0.9)
+    rho = state_occupancy(calm, expert_policy(calm, env.reward, kind="optimal"))
+    found = judge(fit(noisy, rho))
+    assert found.trust == Trust.DO_NOT_USE
+    assert "no policy of the learner's world has an occupancy gap below" in found.why
+
+
+@pytest.mark.parametrize("trust", list(Trust))
+def test_a_judgment_reads_as_a_sentence(trust):
+    from robustirl.irl import Judgment
+
+    text = str(Judgment(trust, "because.", "Try."))
+    assert text == f"{trust.value}: because. Try."
+    assert dataclasses.is_dataclass(Judgment)
