@@ -34,6 +34,7 @@ from robustirl._runtime.precision import tie_tolerance as tie_tolerance
 from robustirl._runtime.precision import working_dtype as working_dtype
 from robustirl._runtime.precision import working_precision as working_precision
 from robustirl._runtime.programs import BoundedJit as BoundedJit
+from robustirl._runtime.reading import excess as excess
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla

@@ -5,12 +5,14 @@ Minari keeps datasets under `MINARI_DATASETS_PATH`, or `~/.minari/datasets`. Not
 
 import shutil
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robustirl._runtime import in_brief
 from robustirl.demonstrations.io.gymnasium import discrete, spaces, spaces_of
+from robustirl.demonstrations.io.hdf5_checks import require_self_contained
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
@@ -38,6 +40,8 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
             f"a Minari dataset or its id is needed, but {type(dataset).__name__} was given; load it with minari first."
         )
     try:
+        if name is None:
+            require_self_contained(Path(dataset.storage.data_path))
         return _episodes(dataset, name or dataset.spec.dataset_id)
     except InvalidInputError:
         raise
@@ -188,6 +192,7 @@ def _local(dataset_id: str) -> "minari.MinariDataset":
 
     folder = get_dataset_path(dataset_id) / "data"
     try:
+        require_self_contained(folder)
         found = minari.dataset.minari_storage.MinariStorage.read_raw_metadata(folder)
         # Without spaces Minari would build the environment that the file names to ask it: loading never runs code.
         if not isinstance(found, dict) or not {"observation_space", "action_space"} <= set(found):
