@@ -344,6 +344,15 @@ def test_arrays_that_do_not_go_together_are_named(name, array, culprit, tmp_path
         load_fit(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("name", ["features", "alpha", "history.finished", "history.parameters", "verdict.rounds"])
+def test_arrays_of_a_sampled_fit_that_do_not_go_together_are_named(name, tmp_path, refused):
+    note, arrays = read_archive(GOLDEN / "relative-entropy-fit-0.1.npz")
+    note = {key: value for key, value in note.items() if key not in ("format", "schema")}
+    write_archive(Archive(note, arrays | {f"fit.{name}": np.zeros((1, 2, 3))}), tmp_path / "a.npz")
+    with refused("not one this robustirl understands", f"its array {name!r} has the shape (1, 2, 3) instead of ("):
+        load_fit(tmp_path / "a.npz")
+
+
 def test_a_layer_without_a_bias_comes_back_without_one(tmp_path):
     layer = eqx.nn.Linear(3, 2, use_bias=False, key=jax.random.key(1))
     save_fit(made((layer,)), tmp_path / "fit.npz")

@@ -14,7 +14,7 @@ from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.paper.finite.specs import RunSpec
 from robustirl.reports.occupancy_file import read_occupancy
 from robustirl.sweeps.configuration import configuration
-from robustirl.sweeps.store.batch_files import read_batch
+from robustirl.sweeps.store.batch_files import digest, read_batch
 from robustirl.sweeps.store.note import note_of, with_checksum
 from robustirl.sweeps.store.store import Store
 from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
@@ -508,7 +508,46 @@ STORES = [
         "a pickle for a batch",
         lambda: read_batch(Path(written(pickle.dumps(Trap()), "trap.npz"))),
         (
-            "trap.npz is damaged (This file contains pickled (object) data); remove that file, and the same "
+            "trap.npz is damaged (it is not a zip archive); remove that file, and the same command computes its runs "
+            "again."
+        ),
+    ),
+    Case(
+        "a batch of a later schema",
+        lambda: read_batch(Path(resigned("late.npz", {"schema": 9}))),
+        "late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
+    ),
+    Case(
+        "a batch of a schema that never was",
+        lambda: read_batch(Path(resigned("never.npz", {"schema": "two"}))),
+        (
+            "never.npz is damaged (there is no schema 'two'); remove that file, and the same command computes its runs "
+            "again."
+        ),
+    ),
+    Case(
+        "a misshapen batch under a sound checksum",
+        lambda: read_batch(
+            Path(resigned("odd.npz", {}, all_player=np.full((1, 7, 2), 0.5), all_reward=np.zeros((1, 3))))
+        ),
+        (
+            "odd.npz is damaged (its array 'reward' has the shape (3,) instead of (S = 7)); remove that file, and the "
+            "same command computes its runs again."
+        ),
+    ),
+    Case(
+        "a batch with an axis too many under a sound checksum",
+        lambda: read_batch(Path(resigned("deep.npz", {}, all_player=np.zeros((1, 3, 2, 2))))),
+        (
+            "deep.npz is damaged (its array 'player' has the shape (3, 2, 2) instead of (S, A)); remove that file, and "
+            "the same command computes its runs again."
+        ),
+    ),
+    Case(
+        "a batch of words under a sound checksum",
+        lambda: read_batch(Path(resigned("words.npz", {}, all_reward=np.array([["a", "b", "c"]])))),
+        (
+            "words.npz is damaged (its array 'reward' holds <U1 instead of numbers); remove that file, and the same "
             "command computes its runs again."
         ),
     ),
@@ -549,6 +588,15 @@ def npy(array):
     buffer = io.BytesIO()
     np.save(buffer, np.asarray(array))
     return buffer.getvalue()
+
+
+def resigned(name, note, **arrays):
+    """Write a copy of the batch with entries of its note and arrays changed, and a checksum that fits."""
+    with np.load("store/batches/one.npz") as file:
+        members = {key: file[key] for key in file.files}
+    text = json.dumps(json.loads(members["records"].tobytes()) | note).encode()
+    own = {key: array for key, array in members.items() if key.startswith("all_")} | arrays
+    return npz(name, records=np.frombuffer(text, np.uint8), checksum=digest(text, own), **own)
 
 
 def later_model(name):

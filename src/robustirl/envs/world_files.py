@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, read_regular, shown, sum_tolerance
+from robustirl._runtime import read_arrays, read_regular, require_memory, shown, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
@@ -68,6 +68,9 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         (2, 0.9)
     """
     arrays = _read(Path(path))
+    # Truth values and short types grow to double precision, with copies while rows are checked and normalized.
+    needed = 3 * np.dtype(np.float64).itemsize * arrays["kernel"].size
+    require_memory(needed, f"the array 'kernel' of {path}", "use a machine with more, or a smaller world")
     kernel = as_floats(f"the array 'kernel' of {path}", arrays["kernel"])
     if kernel.ndim != 3 or kernel.shape[0] != kernel.shape[2] or not kernel.size:
         raise InvalidInputError(

@@ -104,7 +104,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     arrays = _with_new_names(kind, arrays)
     if kind is TABULAR:
         arrays = _completed(arrays)
-        _require_shapes(arrays)
+    _require_shapes(arrays, *(_tabular_shapes(arrays) if kind is TABULAR else _sampled_shapes(arrays)))
 
     def part(cls: type, name: str):
         return cls(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(cls)})
@@ -131,13 +131,30 @@ def _completed(arrays: Arrays) -> Arrays:
     return missing | arrays
 
 
-def _require_shapes(arrays: Arrays) -> None:
-    """Refuse arrays of a tabular fit whose shapes do not agree."""
+Shapes = dict[str, tuple[int, ...]]
+
+
+def _tabular_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
+    """Return the shapes that the arrays of a tabular fit need."""
     size, actions = arrays["fit.player"].shape
     due = dict.fromkeys(TABULAR.arrays, (size,)) | {"player": (size, actions), "opponent": (size, actions), "alpha": ()}
-    due |= {f"verdict.{field.name}": () for field in dataclasses.fields(FitVerdict)}
     due |= {f"diagnosis.{field.name}": () for field in dataclasses.fields(Diagnosis)}
-    due |= {f"history.{field.name}": arrays["fit.history.dual"].shape[:1] for field in dataclasses.fields(History)}
+    return due, History, FitVerdict
+
+
+def _sampled_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
+    """Return the shapes that the arrays of a sampled fit need."""
+    (width,) = arrays["fit.parameters"].shape
+    rounds = arrays["fit.history.feature_gap"].shape[0]
+    due = dict.fromkeys(SAMPLED.arrays, (width,)) | {"alpha": (), "history.parameters": (rounds, width)}
+    return due, RelativeEntropyHistory, RelativeEntropyVerdict
+
+
+def _require_shapes(arrays: Arrays, due: Shapes, history: type, verdict: type) -> None:
+    """Refuse arrays of a fit whose shapes do not agree, or that hold no numbers."""
+    first = arrays["fit.history.dual" if history is History else "fit.history.feature_gap"]
+    due = {f"history.{field.name}": first.shape[:1] for field in dataclasses.fields(history)} | due
+    due |= {f"verdict.{field.name}": () for field in dataclasses.fields(verdict)}
     for name, shape in due.items():
         if (found := arrays[f"fit.{name}"].shape) != shape:
             raise ValueError(f"its array {name!r} has the shape {found} instead of {shape}")

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from robustirl._runtime import in_brief, shown, sum_tolerance
+from robustirl._runtime import in_brief, require_memory, shown, sum_tolerance
 from robustirl.errors import InvalidInputError
 
 
@@ -137,6 +137,10 @@ def _first_masked(array: object) -> tuple[int, ...] | None:
     return None
 
 
+_LARGE = 10**7
+"""From this many entries on, memory is looked at before an array is converted."""
+
+
 def as_floats(name: str, array: object) -> np.ndarray:
     """Return `array` as a NumPy float array, or refuse it in a sentence."""
     require_unmasked(name, array)
@@ -145,7 +149,11 @@ def as_floats(name: str, array: object) -> np.ndarray:
         if out.dtype.kind == "f":
             return out
         if out.dtype.kind in "biu":
+            if out.size > _LARGE:
+                require_memory(8.0 * out.size, f"{name} in double precision", "give a smaller array")
             return out.astype(np.float64)
         raise TypeError(f"it holds {out.dtype}")
+    except InvalidInputError:
+        raise
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({in_brief(error)}).") from None

@@ -49,6 +49,8 @@ class Kind:
         load_dependencies: Collects what runs need from earlier runs, given a way to look these up; what it returns is
             sent to other processes.
         renamed: Columns of the results table whose names differ from the record's fields.
+        axes: The axes of the arrays of a run, by the name of the array: `{"player": "S A", "reward": "S"}`. Axes of one
+            name must agree in length within a run; a batch file in which they do not is damaged.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Kind:
     make_context: Callable[[Any, Any], RunExecutor]
     load_dependencies: Callable[[Callable[[Any], RunResult], Sequence[Any]], object] = lambda *_: None
     renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 _KINDS: dict[str, Kind] = {}

@@ -73,7 +73,7 @@ def test_a_dataset_object_is_checked_too(data, way):
     with h5py.File(data / "main_data.hdf5", "a") as file:
         del file["episode_0"]["observations"]
         way(data, file["episode_0"])
-    with pytest.raises(InvalidInputError, match="is damaged .* another file"):
+    with pytest.raises(InvalidInputError, match=r"is damaged .* another file"):
         from_minari(dataset)
 
 

@@ -6,11 +6,14 @@ and if states or actions have names, a second one holds them. Spreadsheets show 
 need not have them. Blank lines, lines of spaces or commas, a byte-order mark and any line ends are accepted.
 """
 
+import array
 import csv
 import io
+import itertools
 import json
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from robustirl._runtime import in_brief, shown
 from robustirl.demonstrations.io.columns import as_column
@@ -20,6 +23,7 @@ from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 
 NAMES = "# robustirl.names "
+_MAX_KNOWN = 10**6  # Cells remembered to share their strings.
 _COMMENT = re.compile(rf"# {re.escape(NAME)} schema=(\d{{1,18}}) rows=(\d{{1,18}}) actions=(true|false)")
 
 
@@ -41,59 +45,104 @@ def csv_text(demonstrations: Demonstrations) -> str:
 
 def read_csv(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
     """Return the demonstrations of a CSV file, and a line that says what was understood."""
+    lines = _lines(content)
+    rows = _Rows(path, options)
     try:
-        text = content.decode("utf-8-sig")  # Spreadsheets begin a file with a byte-order mark.
+        comments = _read_comments(lines, path)
+        reader = csv.reader(itertools.chain([comments.next_line], lines), strict=True)
+        for cells in reader:
+            rows.add(cells, comments.height + reader.line_num)
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
-    lines = text.splitlines()
-    first, rows_due, has_actions, names = _read_comments(lines, path)
-    try:
-        rows = list(csv.reader(lines[first:], strict=True))
     except csv.Error as error:
         raise InvalidInputError(f"{path} is not a CSV file ({error}).") from None
-    # People leave blank lines between episodes and at the end; spreadsheets fill them with commas.
-    places = [first + 1 + i for i, cells in enumerate(rows) if any(cell.strip() for cell in cells)]
-    rows = [cells for cells in rows if any(cell.strip() for cell in cells)]
-    if len(rows) < 2:
+    if not rows.places:
         raise InvalidInputError(f"{path} has no rows under its header; there must be at least one episode.")
-    header, rows = [name.strip() for name in rows[0]], rows[1:]
-    chosen = find_columns(path, header, options)
-
-    def row(i: int) -> str:
-        return f"line {places[i + 1]} of {path}"
-
-    for i, cells in enumerate(rows):
-        if len(cells) != len(header):
-            raise InvalidInputError(
-                f"{row(i)} has {len(cells)} columns, but the header has {len(header)}; it may have been cut off."
-            )
-    columns = {name: as_column([cells[header.index(own)] for cells in rows]) for name, own in chosen.items()}
-    found = from_table(columns, Source(path, row, has_actions, names), options)
-    if rows_due is not None and rows_due != len(rows):
+    columns = {name: as_column(rows.columns.pop(name)) for name in list(rows.columns)}
+    found = from_table(columns, Source(path, rows.name, comments.has_actions, comments.names), options)
+    if comments.rows_due is not None and comments.rows_due != len(rows.places):
         raise InvalidInputError(
-            f"{path} has {len(rows)} rows, but line 1 says {rows_due}; it was cut off, or that line is outdated."
+            f"{path} has {len(rows.places)} rows, but line 1 says {comments.rows_due}; it was cut off, or that line is"
+            " outdated."
         )
     return found
 
 
-def _read_comments(lines: list[str], path: str) -> tuple[int, int | None, bool | None, dict[str, Any]]:
-    """Return how many lines are comments, and what they say: rows, actions, names."""
-    first, rows_due, has_actions, names = 0, None, None, {}
-    while first < len(lines) and lines[first].lstrip('"').startswith("#"):
+def _lines(content: bytes) -> Iterator[str]:
+    """Return the lines of a text one after another, without their ends; a list of all takes many times the file."""
+    # Spreadsheets begin a file with a byte-order mark.
+    return (line.rstrip("\n") for line in io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig"))
+
+
+class _Rows:
+    """The columns that are wanted, filled row by row; equal cells share one string."""
+
+    def __init__(self, path: str, options: TableOptions):
+        self.columns: dict[str, list[str]] = {}
+        self.places = array.array("q")
+        self._path, self._options = path, options
+        self._header: list[str] | None = None
+        self._wanted: list[tuple[list[str], int]] = []
+        self._known: dict[str, str] = {}
+
+    def add(self, cells: list[str], line: int) -> None:
+        """Add a row; the first one is the header, and blank ones are passed over."""
+        # People leave blank lines between episodes and at the end; spreadsheets fill them with commas.
+        if not any(cell.strip() for cell in cells):
+            return
+        if self._header is None:
+            self._header = [name.strip() for name in cells]
+            return
+        if not self.places:
+            chosen = find_columns(self._path, self._header, self._options)
+            self.columns = {name: [] for name in chosen}
+            self._wanted = [(self.columns[name], self._header.index(own)) for name, own in chosen.items()]
+        self.places.append(line)
+        if len(cells) != len(self._header):
+            raise InvalidInputError(
+                f"{self.name(len(self.places) - 1)} has {len(cells)} columns, but the header has {len(self._header)};"
+                " it may have been cut off."
+            )
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+        for column, i in self._wanted:
+            column.append(self._known.setdefault(cells[i], cells[i]))
+
+    def name(self, i: int) -> str:
+        """Return what messages call a row."""
+        return f"line {self.places[i]} of {self._path}"
+
+
+class _Comments(NamedTuple):
+    """What stands above the header: how many lines, what they say, and the first line after them."""
+
+    height: int
+    rows_due: int | None
+    has_actions: bool | None
+    names: dict[str, Any]
+    next_line: str
+
+
+def _read_comments(lines: Iterator[str], path: str) -> _Comments:
+    """Return what the comments at the top of a file say."""
+    count, rows_due, has_actions, names = 0, None, None, {}
+    for line in lines:
+        if not line.lstrip('"').startswith("#"):
+            return _Comments(count, rows_due, has_actions, names, line)
         # A spreadsheet may have quoted the comment, or cut it into cells at its commas.
-        comment = ",".join(next(csv.reader([lines[first]]))).rstrip(",")
-        first += 1
+        comment = ",".join(next(csv.reader([line]))).rstrip(",")
+        count += 1
         if comment.startswith(NAMES):
-            names = _read_names(comment.removeprefix(NAMES), f"line {first} of {path}")
+            names = _read_names(comment.removeprefix(NAMES), f"line {count} of {path}")
         elif comment.startswith(f"# {NAME}"):
             found = _COMMENT.fullmatch(comment)
             if not found:
                 raise InvalidInputError(
-                    f"line {first} of {path} is damaged ({shown(comment)}); correct it or leave it out."
+                    f"line {count} of {path} is damaged ({shown(comment)}); correct it or leave it out."
                 )
             require_schema(path, int(found[1]))
             rows_due, has_actions = int(found[2]), found[3] == "true"
-    return first, rows_due, has_actions, names
+    return _Comments(count, rows_due, has_actions, names, "")
 
 
 def _read_names(text: str, place: str) -> dict[str, Any]:

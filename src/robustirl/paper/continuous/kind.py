@@ -32,6 +32,7 @@ EXPERT = register(
         program_key=_noiseless,
         context_key=_noiseless,
         make_context=lambda *_: ExpertContext(),
+        axes={"paths": "n t x"},
     )
 )
 CONTINUOUS = register(
@@ -50,5 +51,6 @@ CONTINUOUS = register(
         context_key=_alike,
         make_context=lambda _, experts: ContinuousContext(experts),
         load_dependencies=experts_of,
+        axes={"paths": "n t x"} | dict.fromkeys(("parameters", "features", "expert_features"), "d"),
     )
 )

@@ -66,5 +66,7 @@ FINITE = register(
         context_key=_context_key,
         make_context=lambda spec, _: ExperimentContext.of(spec),
         renamed={"total_return": "return", "steps": "steps_taken"},  # Names of the columns since version 0.1.
+        axes={"player": "S A", "opponent": "S A"}
+        | dict.fromkeys(("reward", "occupancy", "expert_occupancy", "player_occupancy"), "S"),
     )
 )

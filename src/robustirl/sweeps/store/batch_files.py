@@ -1,22 +1,27 @@
 """A batch of finished runs as a file: numbers as JSON, arrays beside them, and a checksum over both.
 
 Reading runs no code, and what is read has been checked as a whole.
+
+    schema 1: configuration and records; the schema is not named.
+    schema 2: the schema is named, and the checksum covers types and shapes of the arrays.
 """
 
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import in_brief, read_regular
+from robustirl._runtime import in_brief, read_arrays, read_regular, shown
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration
-from robustirl.sweeps.kinds import record_as_json, record_from_json
+from robustirl.sweeps.kinds import kind_of, record_as_json, record_from_json
 from robustirl.sweeps.specs import RunResult
+
+SCHEMA = 2
 
 
 class DamagedFileError(InvalidInputError):
@@ -33,7 +38,8 @@ class DamagedFileError(InvalidInputError):
 
 def encode(results: Sequence[RunResult]) -> bytes:
     """A batch as the bytes of an npz file."""
-    content = {"configuration": configuration(), "records": [record_as_json(item.record) for item in results]}
+    records = [record_as_json(item.record) for item in results]
+    content = {"schema": SCHEMA, "configuration": configuration(), "records": records}
     text = json.dumps(content).encode()
     arrays = {f"all_{name}": np.stack([item.arrays[name] for item in results]) for name in results[0].arrays}
     checksum = digest(text, arrays)
@@ -44,11 +50,13 @@ def encode(results: Sequence[RunResult]) -> bytes:
     return buffer.getvalue()
 
 
-def digest(text: bytes, arrays: dict[str, np.ndarray]) -> str:
-    """The checksum of a batch."""
+def digest(text: bytes, arrays: dict[str, np.ndarray], schema: int = SCHEMA) -> str:
+    """Return the checksum of a batch."""
     found = hashlib.sha256(text)
     for name in sorted(arrays):
         found.update(name.encode())
+        if schema > 1:
+            found.update(f" {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
         found.update(np.ascontiguousarray(arrays[name]).tobytes())
     return found.hexdigest()
 
@@ -76,15 +84,46 @@ def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]
             f"{path} cannot be read ({error.strerror}); see to its permissions and its disk."
         ) from None
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name.startswith("all_")}
-            if str(file["checksum"]) != digest(file["records"].tobytes(), arrays):
-                raise ValueError("its checksum does not match")
-            note = json.loads(file["records"].tobytes().decode())
+        members = read_arrays(content)
+        text, arrays = members["records"].tobytes(), {k: v for k, v in members.items() if k.startswith("all_")}
+        note = json.loads(text.decode())
+        schema = note.get("schema", 1)
+        if not isinstance(schema, int) or schema < 1:
+            raise ValueError(f"there is no schema {shown(schema)}")
+        if schema > SCHEMA:  # Before the checksum is looked at, since another schema may sum up differently.
+            raise _NewerFileError(schema)
+        if str(members["checksum"]) != digest(text, arrays, schema):
+            raise ValueError("its checksum does not match")
         records = [record_from_json(entry) for entry in note["records"]]
         if any(array.shape[:1] != (len(records),) for array in arrays.values()):
             raise ValueError("its arrays do not go with its records")
+        for record in records[:1]:  # All runs of a batch are of one kind, and their arrays are stacked.
+            _require_shapes(arrays, kind_of(record.spec).axes)
         return records, dict(note["configuration"]), arrays
+    except _NewerFileError as error:
+        raise InvalidInputError(
+            f"{path} was written by a newer robustirl (schema {error}, this one reads up to {SCHEMA});"
+            " update robustirl."
+        ) from None
     except Exception as error:  # A damaged archive can raise nearly anything.
         remedy = "remove that file, and the same command computes its runs again"
         raise DamagedFileError(path, in_brief(error), remedy) from None
+
+
+class _NewerFileError(Exception):
+    """A batch of a later schema: not damaged, and not to be set aside."""
+
+
+def _require_shapes(arrays: dict[str, np.ndarray], axes: Mapping[str, str]) -> None:
+    """Refuse arrays whose axes differ from those that their kind of run has, or that hold no numbers."""
+    lengths: dict[str, int] = {}
+    for name, stacked in sorted(arrays.items()):
+        own = name.removeprefix("all_")
+        if stacked.dtype.kind not in "fiub":
+            raise ValueError(f"its array {own!r} holds {stacked.dtype} instead of numbers")
+        if own not in axes:
+            continue
+        named, shape = axes[own].split(), stacked.shape[1:]
+        if len(named) != len(shape) or any(lengths.setdefault(a, n) != n for a, n in zip(named, shape, strict=True)):
+            due = ", ".join(f"{axis} = {lengths[axis]}" if axis in lengths else axis for axis in named)
+            raise ValueError(f"its array {own!r} has the shape {shape} instead of ({due})")
