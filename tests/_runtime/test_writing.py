@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robustirl._runtime import exclusive, filled_whole, require_output_folder, write_atomically
+from robustirl._runtime import exclusive, filled_whole, require_output_file, require_output_folder, write_atomically
 from robustirl.errors import InvalidInputError
 
 
@@ -170,3 +170,29 @@ def test_what_fails_halfway_leaves_nothing(tmp_path):
 def test_a_text_with_a_name_that_is_not_utf8_is_written_with_the_name_spelled_out(tmp_path):
     write_atomically(tmp_path / "note.txt", "of " + os.fsdecode(b"caf\xe9"))
     assert (tmp_path / "note.txt").read_bytes() == b"of caf\\udce9"
+
+
+BAD_FILES = {
+    "a folder": lambda folder: folder,
+    "zero": lambda folder: folder / "a\0b",
+    "long": lambda folder: folder / ("x" * 300),
+    "loop": lambda folder: loop(folder) / "x",
+    "a file in the way": file_in_the_way,
+    "no such folder": lambda folder: folder / "no" / "x",
+    "kernel files": lambda folder: Path("/proc/x"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_FILES)
+def test_a_file_that_cannot_be_written_is_refused_in_a_sentence_and_nothing_changes(tmp_path, what):
+    path = BAD_FILES[what](tmp_path)
+    before = entries(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"cannot be written \(.+\); choose a place") as caught:
+        require_output_file(path)
+    assert len(str(caught.value)) < 400
+    assert entries(tmp_path) == before
+
+
+def test_a_file_that_can_be_written_passes_and_nothing_is_left(tmp_path):
+    require_output_file(tmp_path / "new")
+    assert entries(tmp_path) == []

@@ -60,10 +60,7 @@ CASES = [
     Case(
         "reproduce below a file",
         "reproduce three-state --out file/new",
-        (
-            "file/new cannot be written to (Not a directory); what is finished is kept; make room or choose "
-            "another --out."
-        ),
+        "file is a file, so that file/new cannot be made; choose another --out.",
     ),
     Case(
         "compare what was not published",
@@ -199,7 +196,10 @@ CASES = [
     Case(
         "make demonstrations below a file",
         "demos make --env three-state --episodes 1 --out file/new.npz",
-        "file/new.npz cannot be written, because file is not a folder; make it, or choose another place.",
+        (
+            "file/new.npz cannot be written (file is not a folder); choose a place in an existing folder that may be "
+            "written to."
+        ),
     ),
     Case(
         "convert onto itself",

@@ -41,5 +41,6 @@ from robustirl._runtime.threads import single_threaded_xla as single_threaded_xl
 from robustirl._runtime.version import __version__ as __version__
 from robustirl._runtime.writing import exclusive as exclusive
 from robustirl._runtime.writing import filled_whole as filled_whole
+from robustirl._runtime.writing import require_output_file as require_output_file
 from robustirl._runtime.writing import require_output_folder as require_output_folder
 from robustirl._runtime.writing import write_atomically as write_atomically

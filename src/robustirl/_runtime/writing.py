@@ -5,6 +5,7 @@ followed: a link in the place of a file is replaced by the file, and a link in t
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -115,7 +116,7 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
         while not place.exists():
             place = place.parent
         if not place.is_dir():
-            raise InvalidInputError(f"{place} is a file, so that {out} cannot be made; choose another --out.")
+            raise InvalidInputError(f"{place.name} is a file, so that {out} cannot be made; choose another --out.")
         with tempfile.NamedTemporaryFile(prefix=".robustirl-", dir=place):
             pass
         os.pathconf(place, "PC_NAME_MAX")
@@ -127,6 +128,34 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInputError(f"{short(out)} cannot be written to ({reason}); choose another --out.") from None
     return folder
+
+
+def require_output_file(path: Path) -> None:
+    """Refuse a file that cannot be written, after trying in its folder; nothing is left there.
+
+    Example:
+        >>> require_output_file(Path("/proc/page.html"))
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: /proc/page.html cannot be written (No such file or directory); choose a
+        place in an existing folder that may be written to.
+    """
+    try:
+        if "\0" in str(path):
+            raise OSError(errno.EINVAL, "its name holds a zero byte")
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not path.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{short(path.parent)} is not a folder")
+        # As write_atomically does it.
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name[:100]}.", dir=path.parent):
+            pass
+        if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidInputError(
+            f"{short(path)} cannot be written ({reason}); choose a place in an existing folder that may be written to."
+        ) from None
 
 
 @contextlib.contextmanager

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 import tyro
 from rich.table import Table
 
+from robustirl._runtime import filled_whole
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
+from robustirl.errors import InvalidInputError
 from robustirl.paper.continuous.reproduce import learners, rebuild_report, reproduce_continuous
 from robustirl.paper.continuous.specs import (
     CONTINUOUS_ALPHAS,
@@ -20,7 +22,7 @@ from robustirl.paper.continuous.specs import (
     with_experts,
 )
 from robustirl.paper.continuous.statistics import cell_statistics
-from robustirl.sweeps import Store, check_specs, unpack_store
+from robustirl.sweeps import Outcome, Progress, Store, by_kind, check_specs, unpack_store
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +67,8 @@ class Continuous:
 def run_continuous(command: Continuous) -> int:
     """The `continuous` command."""
     if command.records is not None:
-        unpack_store(command.records, command.out)
-        outcome = run_with_progress(lambda progress: rebuild_report(command.out, progress), 0)
+        records = command.records
+        run_with_progress(lambda progress: _draw_packed(records, command.out, progress), 0)
         _print_cells(learners(Store.read(command.out)))
         return 0
     specs = continuous_grid(
@@ -95,6 +97,20 @@ def run_continuous(command: Continuous) -> int:
         return 130
     _print_cells([record for record in outcome.records if isinstance(record, ContinuousRecord)])
     return 0
+
+
+def _draw_packed(path: Path, out: Path, progress: Progress) -> Outcome:
+    """Make the store, tables, figures and page of a packed store in a folder, all of it or nothing."""
+    with filled_whole(out) as building:
+        store = unpack_store(path, building)
+        if not learners(store):
+            kinds = ", ".join(kind.name for kind in by_kind(store.specs)) or "no"
+            raise InvalidInputError(
+                f"{path} holds {kinds} runs, but --records draws continuous ones; give a file that"
+                " benchmarks/continuous.py wrote."
+            )
+        outcome = rebuild_report(building, progress)
+    return dataclasses.replace(outcome, files=[out / file.relative_to(building) for file in outcome.files])
 
 
 def _print_cells(records: list[ContinuousRecord]) -> None:

@@ -1,5 +1,6 @@
 """`robustirl demos`: make, inspect and convert files of demonstrations."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
@@ -163,6 +164,7 @@ def _write(found: Demonstrations, path: Path) -> None:
 
 
 def _require_new(path: Path) -> None:
-    if path.exists():
-        raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")
+    with contextlib.suppress(OSError):  # The check of the place says what is wrong with it.
+        if path.exists():
+            raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")
     require_place(path)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from robustirl._runtime import require_output_folder
 from robustirl.cli.console import PhaseBars, console, errors, say_files, say_outcome
 from robustirl.cli.engines import HERE, Where, engine_of
 
@@ -59,6 +60,7 @@ def run_study(request: StudyRequest) -> int:
     """Run the `study` command."""
     from robustirl.paper.studies import Frame, StudyInterrupted
 
+    require_output_folder(request.out, empty=False)
     bars = PhaseBars()
 
     def say(text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import markupsafe
 
-from robustirl._runtime import write_atomically
+from robustirl._runtime import require_output_file, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.explorer.arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
 from robustirl.reports import render
@@ -48,8 +48,7 @@ def write_explorer(
     """
     store = Store.read(Path(folder))
     path = store.folder / NAME if path is None else Path(path)
-    if path.is_dir() or not path.parent.is_dir():
-        raise InvalidInputError(f"{path} cannot be written, but --out must name a file in a folder that exists.")
+    require_output_file(path)
     data, arrays = payload(store, certificates=certificates, progress=progress)
     try:
         write_atomically(path, page(data, arrays))

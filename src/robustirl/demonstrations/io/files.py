@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import in_brief, read_arrays, read_regular, shown, write_atomically
+from robustirl._runtime import in_brief, read_arrays, read_regular, require_output_file, shown, write_atomically
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
@@ -64,10 +64,7 @@ def require_place(path: str | os.PathLike[str]) -> None:
         .npz, .jsonl, .csv, .parquet.
     """
     _format(Path(path))
-    if not Path(path).parent.is_dir():
-        raise InvalidInputError(
-            f"{path} cannot be written, because {Path(path).parent} is not a folder; make it, or choose another place."
-        )
+    require_output_file(Path(path))
 
 
 def load(

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import exclusive, in_brief
+from robustirl._runtime import exclusive, in_brief, require_output_folder
 from robustirl._runtime import write_atomically as write_atomically
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
@@ -77,8 +77,7 @@ class Store:
         folder = Path(folder)
         store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
         with writing_to(folder):
-            if folder.exists() and not folder.is_dir():
-                raise InvalidInputError(f"{folder} is a file, but --out must name a folder; choose another name.")
+            require_output_folder(folder, empty=False)  # Before any run, by writing to it.
             if folder.exists() and not path.exists() and not all(_ours(entry) for entry in folder.iterdir()):
                 raise InvalidInputError(
                     f"{folder} holds files but no store; choose an empty or new folder as --out, or remove that one."
