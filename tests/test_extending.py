@@ -46,7 +46,7 @@ class PairReward(AbstractReward):
 def test_a_reward_model():
     env = envs.GridWorld("corridor", rewards=CORRIDOR)
     world = env.mdp()
-    rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward))
+    rho = planning.state_occupancy(world, planning.expert_policy(world, env.reward, temperature=1.0))
     fit = irl.fit(world, rho, alpha=1.0, reward=PairReward(4), throw=False)
     reward = np.asarray(fit.reward)
     assert fit.parameters.shape == (2,)

@@ -54,8 +54,8 @@ def test_the_first_script_is_exact_and_leaves_jax_alone():
         c = np.exp(-1.0)
         exact = 2 * np.log((c + np.sqrt(c * c + 4 * c)) / 2)
         game = robustirl.mdp.MarkovGame(robustirl.mdp.MDP(kernel, discount=0.5))
-        for method in ("newton", "value-iteration", "newton-krylov"):
-            assert abs(planning.solve(game, [-1.0, 0.0], method=method).value[0] - exact) < 1e-10, method
+        for solver in (planning.Newton(), planning.ValueIteration(), planning.NewtonKrylov()):
+            assert abs(planning.solve(game, [-1.0, 0.0], solver=solver).value[0] - exact) < 1e-10, solver
 
         # Results are plain arrays; worlds keep all their digits.
         assert isinstance(fit.player, np.ndarray) and fit.player.dtype == np.float64
@@ -92,7 +92,8 @@ def test_single_precision_is_had_by_name():
     with robustirl.single_precision():
         for discount in (0.5, 0.9, 0.99):
             game = MarkovGame(MDP(kernel, discount=discount), alpha=0.8)
-            quick, plain = (planning.solve(game, [-1.0, 0.0], method=m) for m in ("newton", "value-iteration"))
+            solvers = planning.Newton(), planning.ValueIteration()
+            quick, plain = (planning.solve(game, [-1.0, 0.0], solver=solver) for solver in solvers)
             assert quick.value.dtype == np.float32
             assert quick.verdict.converged
             assert plain.verdict.converged

@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from robustirl.errors import ConvergenceError
 from robustirl.irl import fit
 from robustirl.irl._result import Status
 from robustirl.mdp import MDP, MarkovGame
@@ -149,7 +150,10 @@ def test_a_discount_that_leaves_no_digit_is_refused(solver, refused):
 
 
 def test_a_discount_very_near_to_one_costs_digits_openly():
-    found = newton(MDP(ANY, discount=1 - 1e-10), REWARD)
+    world = MDP(ANY, discount=1 - 1e-10)
+    with pytest.raises(ConvergenceError, match=r"at discount 0\.9999999999 float64 can certify values"):
+        newton(world, REWARD)
+    found = newton(world, REWARD, throw=False)
     exact = reference.solve_game(ANY, REWARD, discount=float(found.value.dtype.type(1 - 1e-10)))
     error = float(np.abs(np.asarray(found.value, np.longdouble) - exact.value).max())
     assert error <= found.verdict.error_bound + exact.bound
@@ -190,7 +194,7 @@ def test_a_fit_says_truly_how_far_it_came(name, alpha):
     expert = reference.solve_game(case.kernel, case.reward, discount=case.discount)
     target = reference.occupancy(case.kernel, expert.player, discount=case.discount, initial=mdp.initial)
     found = fit(mdp, target.astype(float), alpha=alpha, steps=60, throw=False)
-    assert found.verdict.status in (Status.BUDGET, Status.CONVERGED), name
+    assert found.verdict.status in (Status.BUDGET, Status.CONVERGED, Status.SETTLED), name
     mixed = alpha * np.asarray(found.player, np.longdouble) + (1 - alpha) * np.asarray(found.opponent)
     own = reference.occupancy(case.kernel, mixed, discount=case.discount, initial=mdp.initial)
     np.testing.assert_allclose(np.asarray(found.occupancy), own.astype(float), rtol=0, atol=1e-9)
@@ -219,4 +223,4 @@ def test_an_expert_of_zero_probability_states_keeps_rewards_finite(alpha):
     found = fit(mdp, [0, 0, 0.5, 0.5, 0], alpha=alpha, steps=60, throw=False)
     assert np.isfinite(found.reward).all()
     assert float(found.verdict.occupancy_gap) == pytest.approx(2.0, abs=1e-9)
-    assert found.verdict.status == Status.BUDGET
+    assert found.verdict.status in (Status.BUDGET, Status.SETTLED)

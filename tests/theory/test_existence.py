@@ -1,9 +1,7 @@
 """Theorem 2: the paper's rank test, the linear programs that give the true answer, and how the two differ."""
 
 import time
-import warnings
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ import scipy.sparse.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import robustirl
 from robustirl import envs
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel
@@ -282,8 +281,7 @@ def test_a_tolerance_says_what_counts_as_matched():
 
 
 def test_single_precision_gets_a_looser_tolerance():
-    with jax.enable_x64(False), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with robustirl.single_precision():
         world = MDP(np.full((3, 2, 3), 1 / 3), discount=0.9)
         rho = state_occupancy(world, np.full((3, 2), 0.5))
         assert rho.dtype == np.float32

@@ -41,6 +41,7 @@ class Demonstrations:
             then the array is all False and `ends_known` is False.
         state_names: The name of each state, by its number; None if states have numbers only.
         action_names: The name of each action, likewise.
+        ends_known: Whether `terminated` was recorded; if omitted, whether it is given.
 
     Example:
         >>> demos = Demonstrations.from_arrays([[0, 1, 2], [1]], terminated=[True, False])
@@ -69,6 +70,7 @@ class Demonstrations:
         *,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
+        ends_known: bool | None = None,
     ):
         places, counts = (
             as_whole_numbers("the array of states", states),
@@ -100,7 +102,7 @@ class Demonstrations:
             "terminated": as_flags(False if terminated is None else terminated, counts.size),
             "state_names": as_names("state", state_names, places),
             "action_names": as_names("action", action_names, taken),
-            "ends_known": terminated is not None,
+            "ends_known": terminated is not None and ends_known is not False,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)

@@ -31,6 +31,7 @@ from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS
 from robustirl.irl.optimizers import NEWTON as NEWTON
+from robustirl.irl.optimizers import SETTLING_ADAM as SETTLING_ADAM
 from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
 from robustirl.irl.relative_entropy.config import PAPER as PAPER
@@ -51,6 +52,7 @@ __all__ = [
     "LBFGS",
     "NEWTON",
     "PAPER_SETTINGS",
+    "SETTLING_ADAM",
     "AlphaSelection",
     "Diagnosis",
     "Fit",

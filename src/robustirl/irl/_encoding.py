@@ -19,7 +19,9 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import optimizers
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 
-NAMED_OPTIMIZERS = {name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS", "NEWTON")}
+NAMED_OPTIMIZERS = {
+    name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS", "NEWTON", "SETTLING_ADAM")
+}
 
 
 @dataclasses.dataclass(frozen=True)

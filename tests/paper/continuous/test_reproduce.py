@@ -108,7 +108,8 @@ def test_the_command_draws_runs_of_another_machine(benchmark, tmp_path, capsys):
     assert "reach the goal" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path):
+def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", FAST["XLA_FLAGS"])  # A store continues under its own flags only.
     out = tmp_path / "out"
     shutil.copytree(benchmark[0], out)
     command = ["continuous", *SIZE, *BRIEF, "--out", str(out)]

@@ -66,8 +66,8 @@ def fit(
             here, because an occupancy alone does not tell how far the expert's world is from the learner's; from
             demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it.
         reward: The reward model; one parameter per state if omitted.
-        optimizer: Any Optax optimizer. If omitted, `NEWTON` for rewards that are linear in their parameters (tabular
-            ones are), else the paper's for such a model.
+        optimizer: Any Optax optimizer. If omitted, and the reward is linear in its parameters (tabular ones are),
+            `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for other rewards the paper's.
         steps: The largest number of parameter updates.
         tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error
             of an estimated occupancy to match the expert no more closely than the data tell; the rewards found are then
@@ -156,6 +156,29 @@ def fit_many(
         >>> [round(f.player[0, 0].item(), 3) for f in fit_many([world] * 2, [rho] * 2, [1.0, 0.9], steps=500)]
         [0.889, 0.988]
     """
+    chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
+    standard = [index for index, alpha in enumerate(chosen) if alpha == 1]
+    if optimizer is None and tolerance is None and 0 < len(standard) < len(mdps) == len(chosen):
+        # The default optimizer is another at α = 1, so that these fits are a batch of their own.
+        robust = [index for index in range(len(chosen)) if chosen[index] != 1]
+        out: list[Any] = [None] * len(chosen)
+        for group in (standard, robust):
+            fits = fit_many(
+                [mdps[index] for index in group],
+                [occupancies[index] for index in group],
+                [chosen[index] for index in group],
+                rewards=[rewards[index] for index in group] if isinstance(rewards, Sequence) else rewards,
+                steps=steps,
+                keep_last=keep_last,
+                temperatures=temperatures,
+                planner_tolerance=planner_tolerance,
+                initial_parameters=None if initial_parameters is None else [initial_parameters[i] for i in group],
+                vectorize=vectorize,
+                throw=throw,
+            )
+            for index, fit in zip(group, fits, strict=True):
+                out[index] = fit
+        return out
     stack = fit_batch(
         mdps,
         occupancies,
@@ -195,6 +218,7 @@ def fit_batch(
 ) -> Fit:
     """Run `fit_many` and return one stacked result on the device: every array has a first axis of fits.
 
+    Without an optimizer all fits of the batch have the default of the robust ones if any α is below 1.
     Transferring hundreds of small results from a GPU one by one takes longer than computing them. Nothing is raised:
     look at the verdict's arrays. Histories are as long as the steps allow, with zeros after the last step taken.
 

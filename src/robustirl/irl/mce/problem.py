@@ -16,7 +16,7 @@ from robustirl.irl._batch import make_once, stack
 from robustirl.irl._optimizer_identity import canonical_optimizer
 from robustirl.irl.mce.descent import NewtonPath
 from robustirl.irl.mce.landscape import is_linear
-from robustirl.irl.optimizers import NEWTON, paper_optimizer
+from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
 from robustirl.mdp import MDP, MarkovGame, as_count, as_occupancy, as_positive, as_world, checks
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
@@ -151,7 +151,8 @@ def prepare(
     games = make_once(MarkovGame, mdps, alphas)
     experts = make_once(as_occupancy, occupancies, mdps)
     models = as_reward_models(rewards, mdps)
-    optimizer = _as_optimizer(settings.optimizer, models, temperatures)
+    accurate = settings.tolerance is not None or all(alpha == 1 for alpha in alphas)
+    optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate)
     accuracy = settings.planner_tolerance
     if accuracy is not None:
         for game, expert in zip(games, experts, strict=True):
@@ -187,12 +188,22 @@ def _require_room(mdps: Sequence[MDP], steps: int) -> None:
 
 
 def _as_optimizer(
-    optimizer: optax.GradientTransformation | None, models: Sequence[AbstractReward], temperatures: Temperatures
+    optimizer: optax.GradientTransformation | None,
+    models: Sequence[AbstractReward],
+    temperatures: Temperatures,
+    *,
+    accurate: bool,
 ) -> optax.GradientTransformation:
-    """Return the optimizer, or the default one: Newton steps where the reward is linear in its parameters."""
+    """Return the optimizer, or the default one.
+
+    For rewards linear in their parameters that is `NEWTON` where accuracy counts: at α = 1, where the dual is convex,
+    and wherever a tolerance is asked for. Else it is Adam with a decaying rate, whose best iterate acts better.
+    """
     smooth = temperatures.player > 0 and all(is_linear(model) for model in models)
     if optimizer is None:
-        return NEWTON if smooth else paper_optimizer(models[0])
+        if not smooth:
+            return paper_optimizer(models[0])
+        return NEWTON if accurate else SETTLING_ADAM
     if not (callable(getattr(optimizer, "init", None)) and callable(getattr(optimizer, "update", None))):
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimizer is needed, such as optax.adam(0.1)."
