@@ -234,8 +234,11 @@ def test_the_command_writes_one_file_the_same_every_time(tmp_path, capsys):
         (["explore", "taken"], "there is no store in taken; give the folder of a finished command."),
         (["explore", "."], "there is no store in .; give the folder of a finished command."),
         (["explore", "empty"], "empty holds no finished run yet; finish the command that made it first."),
-        (["explore", "done", "--out", "nowhere/page.html"], "nowhere/page.html cannot be written, but --out must name"),
-        (["explore", "done", "--out", "done"], "done cannot be written, but --out must name a file"),
+        (
+            ["explore", "done", "--out", "nowhere/page.html"],
+            "page.html cannot be written (nowhere is not a folder)",
+        ),
+        (["explore", "done", "--out", "done"], "done cannot be written (Is a directory)"),
     ],
 )
 def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tmp_path, monkeypatch, capsys):

@@ -23,11 +23,13 @@ from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
 from robustirl.cli.demos import Demos, run_demos
+from robustirl.cli.devices import require_device
 from robustirl.cli.doctor import Doctor, run_doctor
 from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.reproduce import Reproduce, run_reproduce
+from robustirl.cli.stream import OutputError
 from robustirl.cli.study import Study, StudyRequest, parse_study, run_study
 from robustirl.cli.theory import Theory, run_theory
 from robustirl.errors import RobustIRLError
@@ -70,9 +72,13 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
         single_threaded_xla()
     try:
+        if not isinstance(command, Version):
+            require_device()
         with double_precision():
             return _run(command)
     except RobustIRLError as error:
+        if isinstance(error, OutputError):
+            _forget_stdout()
         errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
     except KeyboardInterrupt:
@@ -102,7 +108,7 @@ def _report_defect(error: Exception) -> None:
 
 def _forget_stdout() -> None:
     """Lead what Python still wants to write at its end to nowhere."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(AttributeError, OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from robustirl._runtime import printable
+from robustirl.cli.stream import Stream
 from robustirl.sweeps import Outcome
 
 
@@ -27,11 +28,20 @@ class PlainConsole(Console):
     def __init__(self, **options: Any):
         super().__init__(markup=False, highlight=False, emoji=False, **options)
 
+    @property
+    def file(self) -> IO[str]:
+        found = super().file
+        return found if isinstance(found, Stream) else cast(IO[str], Stream(found, tolerant=self.stderr))
+
+    @file.setter
+    def file(self, new_file: IO[str]) -> None:
+        self._file = new_file
+
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
 
 
-console: Console = PlainConsole(width=None if sys.stdout.isatty() else 120)
+console: Console = PlainConsole(width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
 errors: Console = PlainConsole(stderr=True)
 
 MOST_NAMED = 8  # More files than this are counted, not listed.

@@ -93,14 +93,14 @@ def run(
             timing.computation += seconds
             yield results
         return
-    begin, before_this = time.time(), dataclasses.replace(timing)
+    begin, before_this = time.monotonic(), dataclasses.replace(timing)
     overheads = 0.0
     with process_pool(workers, _prepare, begin, dependencies) as submit:
         for finished in concurrent.futures.as_completed(submit(_work, todo)):
             results, overhead, _ = finished.result()
             overheads += overhead
             timing.compilation = before_this.compilation + overheads / workers
-            timing.computation = before_this.computation + time.time() - begin - overheads / workers
+            timing.computation = before_this.computation + time.monotonic() - begin - overheads / workers
             yield results
 
 

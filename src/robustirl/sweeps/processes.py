@@ -28,31 +28,65 @@ def process_pool(workers: int, prepare: Callable[..., object] | None = None, *gi
         prepare: Called in every worker before its first call; a function of a module, as all that is sent to workers.
         given: What to call it with.
     """
+    require_main_guard()
     context = multiprocessing.get_context("spawn")
     counter = context.Value("i", 0)
     processes = concurrent.futures.ProcessPoolExecutor(
         workers, context, initializer=_start, initargs=(counter, prepare, given)
     )
     before = set(multiprocessing.active_children())
+    started: set[Any] = set()
 
     def submit(function: Callable[[Any], Any], arguments: Sequence[Any]) -> list["concurrent.futures.Future[Any]"]:
         with start_children_without_interrupts():
-            return [processes.submit(function, argument) for argument in arguments]
+            futures = [processes.submit(function, argument) for argument in arguments]
+        started.update(set(multiprocessing.active_children()) - before)
+        return futures
 
     try:
         yield submit
     except concurrent.futures.process.BrokenProcessPool:
-        raise RobustIRLError(
-            "a worker process was killed, perhaps for want of memory; what is finished is kept, and the"
-            " same command goes on"
-            " from there."
-        ) from None
+        raise RobustIRLError(_explain(started)) from None
     except BaseException:
         for child in set(multiprocessing.active_children()) - before:
             child.terminate()
         raise
     finally:
         processes.shutdown(wait=True, cancel_futures=True)
+
+
+_UNGUARDED = 77
+"""The exit status of a worker that found itself running the script anew."""
+
+
+def require_main_guard() -> None:
+    """End a worker process whose start runs the whole script again, for want of a main guard in it.
+
+    Its parent tells it by the exit status, and says so.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(_UNGUARDED)
+
+
+def _explain(started: set[Any]) -> str:
+    """Return the sentence on workers that ended before their work was done."""
+    for process in started:
+        process.join(5)
+    codes = [process.exitcode for process in started if process.exitcode]
+    if _UNGUARDED in codes:
+        return (
+            "worker processes import the script that starts them, and this one starts the work when it is imported;"
+            ' put the work under `if __name__ == "__main__":`, or pass workers=1.'
+        )
+    own = [code for code in codes if code != -signal.SIGTERM]  # With which the others are ended.
+    how = ""
+    if own and own[0] < 0:
+        number = -own[0]
+        name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+        how = f" by {name}" + (", as the system does when memory runs out" if number == signal.SIGKILL else "")
+    elif own:
+        how = f" with status {own[0]}"
+    return f"a worker process was ended{how}; what is finished is kept, and the same command continues from there."
 
 
 def cores() -> list[int]:

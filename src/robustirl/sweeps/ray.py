@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 
-from robustirl._runtime import in_brief, single_threaded_xla
+from robustirl._runtime import in_brief, shown, single_threaded_xla
 from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.configuration import configuration, difference
@@ -74,6 +74,8 @@ class RayEngine:
         if self.address is None:
             count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
             options |= {"address": "local", "num_cpus": count, "include_dashboard": False}
+            # Ray listens on the address of its node; this one no other machine can reach.
+            options["_node_ip_address"] = "127.0.0.1"
         else:
             options["address"] = self.address
         try:
@@ -97,7 +99,7 @@ class RayEngine:
         task = ray.remote(_work_on_ray).options(max_retries=self.retries, **_demand())
         shared = None if dependencies is None else ray.put(dependencies)  # Sent to each node once.
         waiting = [task.remote(batch, order, shared) for batch in todo]
-        begin, before, overheads = time.time(), dataclasses.replace(timing), {}
+        begin, before, overheads = time.monotonic(), dataclasses.replace(timing), {}
         seen = time.monotonic()
         try:
             while waiting:
@@ -111,7 +113,7 @@ class RayEngine:
                     overheads[worker] = overheads.get(worker, 0.0) + overhead
                     starting = sum(overheads.values()) / len(overheads)
                     timing.compilation = before.compilation + starting
-                    timing.computation = before.computation + max(0.0, time.time() - begin - starting)
+                    timing.computation = before.computation + max(0.0, time.monotonic() - begin - starting)
                     yield results
         finally:
             # After an interrupt or an error nobody will read the rest. Ray ends it when we leave; where somebody else's
@@ -196,12 +198,15 @@ def _require_answer(address: str, timeout: float) -> None:
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdigit() or int(port) > 65535:
-        raise InvalidInputError(f"--address is {address!r}, but host:port of a Ray cluster, or auto, is needed.")
+    numbered = port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65535
+    if not numbered or not host or any(sign in host for sign in "/\0 "):
+        raise InvalidInputError(f"--address is {shown(address)}, but host:port of a Ray cluster, or auto, is needed.")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout).close()
     except OSError as error:
         raise _no_cluster(address, error.strerror or str(error)) from None
+    except ValueError:  # A name that no host can have: an empty part, or one of more than 63 letters.
+        raise InvalidInputError(f"--address is {shown(address)}, and no host can have that name; correct it.") from None
 
 
 def _no_cluster(address: str, reason: str) -> InvalidInputError:

@@ -10,6 +10,7 @@ from robustirl._runtime import hold_interrupts, one_interrupt, write_atomically
 from robustirl.sweeps.batches import Timing
 from robustirl.sweeps.executor import Engine, run
 from robustirl.sweeps.kinds import by_kind
+from robustirl.sweeps.processes import require_main_guard
 from robustirl.sweeps.specs import Spec
 from robustirl.sweeps.store.store import Store
 from robustirl.sweeps.store.tables import results_csv, results_parquet
@@ -71,6 +72,7 @@ def compute(
         engine: What does the runs; processes of this machine if omitted. This process alone writes.
         workers: How many processes of this machine; if omitted, one per core for long sweeps on a CPU.
     """
+    require_main_guard()
     check_specs(specs)
     connection = contextlib.nullcontext() if engine is None else engine.connect()
     with connection as pool, Store.open(Path(out), specs) as store, one_interrupt() as interrupts:

@@ -1,0 +1,65 @@
+"""Standard output and standard error as the commands write to them."""
+
+from collections.abc import Callable
+from typing import IO, Any
+
+from robustirl._runtime import in_brief
+from robustirl.errors import RobustIRLError
+
+
+class OutputError(RobustIRLError):
+    """Standard output cannot be written to."""
+
+
+class Stream:
+    """A stream that writes out what its encoding lacks, and whose failure is a sentence or of no account.
+
+    Args:
+        stream: Where to write.
+        tolerant: Whether to go on where it cannot be written to: a progress bar must not lose the work it reports.
+    """
+
+    def __init__(self, stream: IO[str], *, tolerant: bool):
+        self._stream, self._tolerant = stream, tolerant
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError:
+            text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+        self._try(self._stream.write, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what is buffered."""
+        self._try(self._stream.flush)
+
+    def _try(self, action: Callable[..., object], *given: str) -> None:
+        try:
+            action(*given)
+        except BrokenPipeError:
+            if not self._tolerant:
+                raise
+        except (OSError, ValueError) as error:  # A stream that was closed raises a ValueError.
+            if not self._tolerant:
+                reason = getattr(error, "strerror", None) or in_brief(error)
+                raise OutputError(
+                    f"standard output cannot be written to ({reason}); files that were written are kept."
+                ) from None
+
+
+# What tables, bars and our own texts use beyond ASCII, for terminals that have no more.
+_ASCII = {
+    **dict.fromkeys(map(ord, "━─╸╺–—"), "-"),
+    **dict.fromkeys(map(ord, "│┃"), "|"),
+    **dict.fromkeys(map(ord, "┏┓┗┛┡┩└┘├┤┬┴┼╇╈┳┻╋"), "+"),
+    **{ord(letter): name for letter, name in zip("αγεπρ", ("alpha", "gamma", "eps", "pi", "rho"), strict=True)},
+    ord("…"): "...",
+    ord("±"): "+-",
+    ord("×"): "x",
+}
