@@ -25,7 +25,7 @@ help:
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
-	@echo "make torture     fuzz every loader, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
+	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"

@@ -10,6 +10,19 @@ from pathlib import Path
 SLOW_TESTS = ("tests/cli/test_cli.py", "tests/cli/test_fit.py", "tests/reliability", "tests/sweeps/test_ray.py")
 CHOSEN = "kill or ctrl or fresh or order or choices"
 
+CLASSES = (
+    "tests/reliability/test_bad_inputs.py",
+    "tests/reliability/test_almost_valid.py",
+    "tests/_runtime/test_reading.py",
+    "tests/_runtime/test_writing.py",
+    "tests/cli/test_out.py",
+    "tests/cli/test_stream.py",
+    "tests/demonstrations/io/test_hdf5_checks.py",
+    "tests/plotting/test_style.py",
+)
+"""The tables of bad inputs and faults, class by class: each input must end in one sentence."""
+HANGS_AFTER = 3600  # Seconds for all of them.
+
 
 def main() -> int:
     """Fuzz, run the slow tests of reliability, and write the table."""
@@ -23,20 +36,29 @@ def main() -> int:
     report = given.out / "tests.xml"
     tests = [sys.executable, "-m", "pytest", "-q", "-m", "slow", "-k", CHOSEN, f"--junitxml={report}", *SLOW_TESTS]
     status |= subprocess.run(tests, check=False).returncode
+    classes = given.out / "classes.xml"
+    walk = [sys.executable, "-m", "pytest", "-q", f"--junitxml={classes}", *CLASSES]
+    status |= subprocess.run(walk, check=False, timeout=HANGS_AFTER).returncode
     table = given.out / "table.md"
-    table.write_text(as_markdown(given.out / "fuzzing.csv", report), encoding="utf-8")
+    table.write_text(as_markdown(given.out / "fuzzing.csv", report, classes), encoding="utf-8")
     print(f"wrote {table}")
     return 1 if status else 0
 
 
-def as_markdown(fuzzing: Path, report: Path) -> str:
-    """Both outcomes as tables."""
+def as_markdown(fuzzing: Path, report: Path, classes: Path) -> str:
+    """Return all outcomes as tables."""
     lines = ["| loader | engine | seconds | inputs | broken |", "| --- | --- | ---: | ---: | ---: |"]
     with fuzzing.open(newline="") as file:
         for row in csv.DictReader(file):
             lines.append(
                 f"| {row['target']} | {row['engine']} | {row['seconds']} | {row['inputs']} | {row['broken']} |"
             )
+    lines += ["", "| class of bad inputs | inputs | broken |", "| --- | ---: | ---: |"]
+    counts: dict[str, list[bool]] = {}
+    for case in ET.parse(classes).getroot().iter("testcase"):
+        broken = case.find("failure") is not None or case.find("error") is not None
+        counts.setdefault(case.get("classname", ""), []).append(broken)
+    lines += [f"| {name} | {len(found)} | {sum(found)} |" for name, found in counts.items()]
     lines += ["", "| test | seconds | outcome |", "| --- | ---: | --- |"]
     for case in ET.parse(report).getroot().iter("testcase"):
         failed = case.find("failure") is not None or case.find("error") is not None
