@@ -158,7 +158,9 @@ def fit_many(
     """
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
     standard = [index for index, alpha in enumerate(chosen) if alpha == 1]
-    if optimizer is None and tolerance is None and 0 < len(standard) < len(mdps) == len(chosen):
+    given = [mdps, occupancies, chosen, *(part for part in (rewards, initial_parameters) if isinstance(part, Sequence))]
+    alike = len({len(part) for part in given}) == 1  # What is not is refused below, by name.
+    if optimizer is None and tolerance is None and alike and 0 < len(standard) < len(mdps):
         # The default optimizer is another at α = 1, so that these fits are a batch of their own.
         robust = [index for index in range(len(chosen)) if chosen[index] != 1]
         out: list[Any] = [None] * len(chosen)
