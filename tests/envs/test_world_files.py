@@ -102,3 +102,10 @@ def test_the_command_line_learns_in_a_world_of_ones_own(here, capsys):
     status, _, err = robustirl("demos make --env world.npz --out more.csv", capsys)
     assert status == 2
     assert "world.npz holds no array 'reward', so that there is no expert to ask" in err
+
+
+def test_a_mask_says_which_actions_there_are(here):
+    mask = np.ones(CORRIDOR.shape[:2], bool)
+    mask[0, 0] = False
+    saved(here, kernel=CORRIDOR, mask=mask, initial=START, discount=0.9)
+    assert np.asarray(envs.from_file("world.npz").mdp().mask).tolist() == mask.tolist()

@@ -12,7 +12,7 @@ from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl import LBFGS, NotFittedError, RobustIRL, Status, fit
 from robustirl.mdp import MDP
-from robustirl.planning import Temperatures, expert_policy
+from robustirl.planning import Temperatures, expert_policy, state_occupancy
 from robustirl.rewards import TabularReward
 
 STEPS = 30
@@ -305,3 +305,19 @@ def test_a_single_state_world_is_learnt_without_complaint():
     model = RobustIRL(1.0, steps=2).fit(one, Demonstrations.from_arrays([[0], [0, 0]], terminated=True))
     assert model.predict([0]).tolist() == [0]
     assert model.occupancy_gap_ == pytest.approx(0, abs=1e-12)
+
+
+def test_one_state_has_one_action_and_copies_predict_the_same():
+    import copy
+    import pickle
+
+    env = envs.make("gridworld-4")
+    world = env.mdp()
+    rho = state_occupancy(world, expert_policy(world, env.reward, temperature=1.0))
+    model = RobustIRL(alpha=1.0, steps=20).fit(world, rho)
+    assert model.predict(6) == model.predict([6])[0] == model.predict(np.int64(6))
+    assert isinstance(model.predict(6), int)
+    assert model.predict_proba(6).shape == (4,)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert twin.summary() == model.summary()  # Without a warning about precision.
+        assert np.array_equal(twin.policy_, model.policy_)

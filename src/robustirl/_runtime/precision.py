@@ -139,6 +139,9 @@ class ScopedModule(eqx.Module):
         return {name: _map_arrays(np.asarray, value) for name, value in vars(self).items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if not (isinstance(self, DeviceModule) or jax.config.read("jax_enable_x64")):
+            vars(self).update(state)  # A result has NumPy arrays here, as it had when it was made.
+            return
         with _x64_scope(True):
             vars(self).update({name: _map_arrays(jnp.asarray, value) for name, value in state.items()})
 

@@ -23,7 +23,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
 
 SUFFIX = ".npz"
-ARRAYS = ("kernel", "initial", "discount", "reward", "shape", "state_names", "action_names")
+ARRAYS = ("kernel", "mask", "initial", "discount", "reward", "shape", "state_names", "action_names")
 DISCOUNT = 0.99
 
 
@@ -56,7 +56,8 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
     """Read the world of a file.
 
     Args:
-        path: The file, an .npz with the arrays `kernel` and, if you like, `initial`, `discount`, `reward`, `shape`.
+        path: The file, an .npz with the arrays `kernel` and, if you like, `mask` (which
+            actions there are, `[S, A]`), `initial`, `discount`, `reward`, `shape`, `state_names`, `action_names`.
         discount: γ, where it is to be another than the file's.
 
     Example:
@@ -77,6 +78,9 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
             f"the array 'kernel' of {path} has shape {kernel.shape}, but [S, A, S] is needed: states, actions, states."
         )
     size = len(kernel)
+    if "mask" in arrays:
+        available = _checked(path, "mask", arrays["mask"], (kernel.shape[:2],)).astype(bool)
+        kernel = np.where(available[..., None], kernel, 0.0)  # A row of zeros says that there is no such action.
     reward = arrays.get("reward")
     parts = {
         "rewards": np.zeros(size) if reward is None else _checked(path, "reward", reward, ((size,), kernel.shape[:2])),

@@ -258,19 +258,21 @@ class RobustIRL:
         """What was learnt from what, and how good it is, in plain words."""
         return summarize(self._fitted(), self.evidence_, self.tolerance)
 
-    def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "n A"]:
-        """π_pl(·|s) for each of the states."""
+    def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "*n A"]:
+        """Return π_pl(·|s) for each of the states, or for one state."""
         policy = np.asarray(self._fitted().player)
-        asked = as_whole_numbers("the array of states", states)
+        single = np.ndim(states) == 0  # pyright: ignore[reportArgumentType]
+        asked = as_whole_numbers("the array of states", np.asarray(states)[None] if single else states)
         if asked.size and asked.max() >= len(policy):
             raise InvalidInputError(
                 f"state {int(asked.max())} was asked about, but there are {len(policy)} states, numbered from 0."
             )
-        return policy[asked]
+        return policy[asked[0]] if single else policy[asked]
 
-    def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"]:
-        """The most likely action in each of the states; the first of those equally likely."""
-        return np.argmax(self.predict_proba(states), axis=-1)
+    def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"] | int:
+        """Return the most likely action in each of the states, or in one; the first of those equally likely."""
+        actions = np.argmax(self.predict_proba(states), axis=-1)
+        return int(actions) if np.ndim(actions) == 0 else actions
 
     def score(
         self,

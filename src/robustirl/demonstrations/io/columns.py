@@ -18,7 +18,8 @@ Row = Callable[[int], str]
 """Names a row of a table by its place, as `line 3 of walks.csv`."""
 
 EMPTY_WORDS = frozenset({"", "nan", "na", "n/a", "null", "none"})
-_ANSWERS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+_YES, _NO = ("true", "1", "1.0", "yes", "y"), ("false", "0", "0.0", "no", "n")
+_ANSWERS = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}
 _WHOLE = re.compile(r"\+?\d{1,30}(\.0*)?")
 _LARGEST = np.iinfo(np.int64).max
 
