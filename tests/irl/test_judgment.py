@@ -79,7 +79,8 @@ def test_few_data_are_no_comfort():
     assert found.why == (
         "50 episodes cannot tell occupancies closer than 0.82 apart; record more before trusting this fit."
     )
-    assert judge(fit(world(), rho), estimate(1.9, rho)).trust == Trust.DO_NOT_USE
+    # The bound is vacuous, which says nothing against the fit.
+    assert judge(fit(world(), rho), estimate(1.9, rho)).trust == Trust.DOUBT
     assert "record longer episodes" in judge(fit(world(), rho), estimate(0.82, rho, bias=0.8)).why
     assert judge(fit(world(), rho), estimate(0.1, rho)).trust == Trust.TRUST
 
@@ -116,3 +117,23 @@ def test_a_judgment_reads_as_a_sentence(trust):
     text = str(Judgment(trust, "because.", "Try."))
     assert text == f"{trust.value}: because. Try."
     assert dataclasses.is_dataclass(Judgment)
+
+
+def test_below_alpha_one_the_player_alone_is_judged():
+    # Against the opponent a player must wait where it would walk on alone: the mixture is close, the player is not.
+    env = envs.make("frozen-lake-8x8")
+    slipping = env.mdp(0.2)
+    rho = state_occupancy(slipping, expert_policy(slipping, env.reward, temperature=0))
+    found = fit(env.mdp(), rho, alpha=0.9)
+    assert float(found.verdict.occupancy_gap) < 0.06
+    own = np.abs(np.asarray(state_occupancy(env.mdp(), found.player)) - np.asarray(rho)).sum()
+    assert float(found.diagnosis.player_gap) == pytest.approx(own, rel=1e-6)
+    assert judge(found).trust == Trust.DO_NOT_USE
+    assert "without the opponent" in judge(found).why
+
+
+def test_an_opponent_that_only_disturbs_the_mixture_is_no_reason_against_the_player():
+    found = fit(world(), occupancy(leaving=0.9), alpha=0.9)
+    same = fit(world(), occupancy(leaving=0.9))
+    assert float(same.diagnosis.player_gap) == pytest.approx(float(same.verdict.occupancy_gap), abs=1e-9)
+    assert judge(found).trust != Trust.DO_NOT_USE

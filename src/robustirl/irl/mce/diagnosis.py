@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl.irl.mce.landscape import features_of, matching_gap
 from robustirl.irl.mce.problem import Problem, leavable_states
 from robustirl.irl.mce.result import Diagnosis, History
 from robustirl.mdp import MDP
@@ -14,6 +15,7 @@ MOST_ROUNDS = 10_000
 def diagnose(
     problem: Problem,
     occupancy: Float[Array, " S"],
+    player_occupancy: Float[Array, " S"],
     gap: Float[Array, ""],
     reward: Float[Array, " S"],
     history: History,
@@ -22,7 +24,7 @@ def diagnose(
     """Return the facts, for use inside compiled code."""
     mdp, expert = problem.game.mdp, problem.expert
     leavable = leavable_states(mdp)
-    difference = jnp.abs(occupancy - expert)
+    difference, own_difference = (jnp.abs(found - expert) for found in (occupancy, player_occupancy))
     half_range = (reward.max() - reward.min()) / 2
     # ⟨ρ,R⟩ - max_π ⟨ρ_π,R⟩ bounds the gap of every policy for |R| <= 1, and the soft value exceeds the hard one.
     bound = -history.dual[best] / jnp.where(half_range > 0, half_range, 1)
@@ -36,6 +38,8 @@ def diagnose(
         unreachable_mass=jnp.where(reachable_states(mdp), 0, expert).sum(),
         start_deficit=jnp.maximum((1 - mdp.discount) * mdp.initial - expert, 0).sum(),
         discount=mdp.discount,
+        player_gap=matching_gap(features_of(problem.model), player_occupancy - expert),
+        player_leavable_gap=jnp.where(leavable, own_difference, 0).sum(),
     )
 
 

@@ -16,6 +16,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
+from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.irl.mce.descent import NewtonPath
 from robustirl.irl.mce.diagnosis import diagnose
@@ -32,11 +33,6 @@ from robustirl.planning import (
     stopping_rule,
 )
 from robustirl.types import FloatTree, Tree
-
-# The largest error of the value, as a share of the temperature: what it may do to the player's log-probabilities.
-WORST_ERROR = 1e-3
-# The same in float32, whose rounding alone makes the bound 0.02 at γ = 0.99 and |V| = 400.
-WORST_ERROR_SINGLE = 0.1
 
 
 class Neighbor(eqx.Module):
@@ -209,6 +205,11 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
     """Return the fit as it stands; `stopped` says that it was told to end here."""
     kept, expert = state.kept, problem.expert
     reward = problem.model(kept.parameters)
+    # What the player does without the opponent. For α = 1 the start is the answer, and nothing is solved.
+    rule = stopping_rule(problem.game, expert, problem.planner_tolerance)
+    alone, _, _ = refine_occupancy(
+        problem.game.mdp, kept.solution.player, state.near.inverse, kept.occupancy, rule.tolerance
+    )
     return Fit(
         player=kept.solution.player,
         opponent=kept.solution.opponent,
@@ -230,7 +231,7 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
             best_step=kept.step,
             tolerance=threshold(problem),
         ),
-        diagnosis=diagnose(problem, kept.occupancy, kept.gap, reward, state.history, kept.step),
+        diagnosis=diagnose(problem, kept.occupancy, alone, kept.gap, reward, state.history, kept.step),
     )
 
 

@@ -14,6 +14,7 @@ from robustirl._runtime import WORKING_BYTES, as_float, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import make_once, stack
 from robustirl.irl._optimizer_identity import canonical_optimizer
+from robustirl.irl.mce.certifiable import require_certifiable
 from robustirl.irl.mce.descent import NewtonPath
 from robustirl.irl.mce.landscape import is_linear
 from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
@@ -151,6 +152,8 @@ def prepare(
     games = make_once(MarkovGame, mdps, alphas)
     experts = make_once(as_occupancy, occupancies, mdps)
     models = as_reward_models(rewards, mdps)
+    if starts is None and temperatures.player > 0 and all(is_linear(model) for model in models):
+        make_once(require_certifiable, games, [temperatures] * len(games))
     accurate = settings.tolerance is not None or all(alpha == 1 for alpha in alphas)
     optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate)
     accuracy = settings.planner_tolerance

@@ -77,6 +77,8 @@ class Diagnosis(eqx.Module):
         unreachable_mass: The expert's mass in states that no policy of the learner's world reaches.
         start_deficit: Σ_s max(0, (1-γ) P₀(s) - ρ(s)): where the learner's world starts more often than the expert did.
         discount: γ.
+        player_gap: As `matching_gap`, of the player alone in the learner's world; the same for α = 1.
+        player_leavable_gap: As `leavable_gap`, of the player alone.
     """
 
     matching_gap: Float[Array, "*batch"]
@@ -87,6 +89,8 @@ class Diagnosis(eqx.Module):
     unreachable_mass: Float[Array, "*batch"]
     start_deficit: Float[Array, "*batch"]
     discount: Float[Array, "*batch"]
+    player_gap: Float[Array, "*batch"]
+    player_leavable_gap: Float[Array, "*batch"]
 
 
 class Fit(AbstractFit):
@@ -125,6 +129,17 @@ class Fit(AbstractFit):
 
     def explain_failure(self, which: str) -> str:
         dtype = np.asarray(self.value).dtype
+        size, discount = float(np.abs(self.value).max()), float(self.diagnosis.discount)
+        # The part of the error bound that is rounding alone; see `planning.verdict.StoppingRule`.
+        rounding = 4 * float(np.finfo(dtype).eps) * size / (1 - discount)
+        bound = float(self.verdict.error_bound)
+        if int(self.verdict.steps) == 0 and np.isfinite(bound) and rounding > bound / 2:
+            wider = "use double precision or" if dtype == np.float32 else "use"
+            return (
+                f"at discount {discount!r} {dtype} can certify values of size {size:.1e} to no better than"
+                f" {rounding:.1e}, which is too coarse for a fit{which}; {wider} a smaller discount, or pass"
+                " throw=False to look at the policy for the initial reward."
+            )
         remedy = "use double precision, take fewer steps" if dtype == np.float32 else "take smaller or fewer steps"
         return (
             f"the planner did not reach its accuracy in {dtype} after {int(self.verdict.steps)} steps of the"

@@ -1,0 +1,63 @@
+"""How exact plans must be for a fit, and the refusal of worlds in which no plan can be."""
+
+import equinox as eqx
+import numpy as np
+
+from robustirl._runtime import as_float, epsilon
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.planning import Temperatures, policy_value, solve
+
+# The largest error of the value, as a share of the temperature: what it may do to the player's log-probabilities.
+WORST_ERROR = 1e-3
+# The same in float32, whose rounding alone makes the bound 0.02 at γ = 0.99 and |V| = 400.
+WORST_ERROR_SINGLE = 0.1
+NEARER_DISCOUNT = 0.99  # Policies for it can be computed in either precision.
+
+
+def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
+    """Refuse a discount so close to 1 that rounding hides the plan for the reward that learning starts from, zero.
+
+    There the value is the entropy to come, and its rounding is amplified by 1/(1-γ) once more. For α < 1, where the
+    opponent's entropy counts against it, nothing is refused.
+
+    Example:
+        >>> from robustirl.mdp import MDP
+        >>> staying = MDP([[[1.0]] * 4], discount=0.999999)
+        >>> require_certifiable(MarkovGame(staying), Temperatures())
+        Traceback (most recent call last):
+            ...
+        robustirl.errors.InvalidInputError: at discount 0.999999 float64 can certify values of size 1.4e+06 to no better
+            than 1.2e-03, but a fit needs 0.001 of the temperature 1; use a smaller discount, such as 0.99999.
+    """
+    mdp, temperature = game.mdp, temperatures.player
+    rounding = 4 * epsilon(mdp.initial)
+    worst = WORST_ERROR if mdp.initial.dtype == np.float64 else WORST_ERROR_SINGLE
+    distance = 1 - float(mdp.discount)
+    if float(game.alpha) < 1 or rounding * np.log(mdp.num_actions) <= worst * distance**2:
+        return
+    share = _entropy_to_come(mdp)
+    if rounding * share / distance <= worst:
+        return
+    wider = "" if mdp.initial.dtype == np.float64 else "use double precision, or "
+    possible = _discount(share * distance, rounding / worst)
+    raise InvalidInputError(
+        f"at discount {float(mdp.discount)!r} {mdp.initial.dtype} can certify values of size {temperature * share:.1e}"
+        f" to no better than {temperature * rounding * share / distance:.1e}, but a fit needs {worst:g} of the"
+        f" temperature {temperature:g}; {wider}use a smaller discount, such as {possible}."
+    )
+
+
+def _entropy_to_come(mdp: MDP) -> float:
+    """Return a lower bound on the largest discounted entropy: that of the best policy for a smaller discount."""
+    nearer = eqx.tree_at(lambda world: world.discount, mdp, as_float(NEARER_DISCOUNT))
+    policy = np.asarray(solve(MarkovGame(nearer), np.zeros(mdp.num_states)).player)
+    entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(-1)
+    return float(np.max(np.asarray(policy_value(mdp, policy, entropy))))
+
+
+def _discount(entropy: float, ratio: float) -> str:
+    """Return a discount, as a row of nines, at which values of so much entropy a step can be certified."""
+    distance = np.sqrt(entropy * ratio)
+    digits = int(np.ceil(-np.log10(distance)))
+    return f"{1 - 10.0 ** (1 - digits):.{digits}g}"

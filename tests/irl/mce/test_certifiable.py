@@ -1,0 +1,32 @@
+"""Discounts so close to 1 that no plan can be certified are refused, with the remedy."""
+
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.errors import InvalidInputError
+from robustirl.irl import fit
+from robustirl.irl.mce.certifiable import require_certifiable
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.planning import Temperatures
+
+
+def staying(actions, discount):
+    return MarkovGame(MDP([[[1.0]] * actions], discount=discount))
+
+
+def test_the_limit_is_where_rounding_reaches_a_thousandth_of_the_temperature():
+    # V = log 4 / (1-γ), and its bound 4 eps V / (1-γ) is 1e-3 at 1-γ = sqrt(4 eps log 4 / 1e-3).
+    limit = np.sqrt(4 * np.finfo(float).eps * np.log(4) / 1e-3)
+    require_certifiable(staying(4, 1 - 1.01 * limit), Temperatures())
+    with pytest.raises(InvalidInputError, match=r"use a smaller discount, such as 0\.99999"):
+        require_certifiable(staying(4, 1 - 0.99 * limit), Temperatures())
+    require_certifiable(staying(1, 1 - 0.1 * limit), Temperatures())  # Without a choice there is no entropy.
+
+
+def test_a_fit_names_the_discount_and_the_remedy():
+    world = envs.make("gridworld-1", discount=0.999999).mdp()
+    with pytest.raises(InvalidInputError) as caught:
+        fit(world, np.full(100, 0.01))
+    assert str(caught.value).startswith("at discount 0.999999 float64 can certify values of size 1.3e+06 to no better")
+    assert "smaller or fewer steps" not in str(caught.value)
