@@ -53,7 +53,8 @@ def test_the_whole_text():
         " (up to 0.1 at 95 %)\n"
         "  reward         from -12 to 3.25\n"
         "  warning        take care.\n"
-        "  verdict        doubt: the occupancy gap is 0.3. Test the policy before relying on it. Allow more steps."
+        "  verdict        doubt: the occupancy gap is 0.3 without the opponent (0.3 with it). Test the policy before"
+        " relying on it. Allow more steps."
     )
 
 
