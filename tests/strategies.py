@@ -51,7 +51,7 @@ def kernels(draw, shape):
 
 
 @st.composite
-def worlds(draw, shapes=SHAPES, discounts=DISCOUNTS):
+def worlds(draw, shapes: tuple[tuple[int, int], ...] = SHAPES, discounts=DISCOUNTS):
     shape = draw(st.sampled_from(shapes))
     kernel, mask = draw(kernels(shape))
     if draw(st.booleans()):  # The world has no such action, rather than one that nobody may take.

@@ -86,7 +86,7 @@ def test_an_environment():
 class TableKernel(AbstractKernel):
     """One certain successor for each state and action, as a table `[S, A]`."""
 
-    table: Array
+    table: Array = eqx.field(converter=jnp.asarray)
     leaky: bool = eqx.field(static=True, default=False)
 
     @property
@@ -136,7 +136,7 @@ class TableKernel(AbstractKernel):
 
 def test_a_kernel():
     table = np.array([[0, 1], [0, 2], [1, 2]])
-    ours, dense = (MDP(kernel, discount=0.9) for kernel in (TableKernel(jnp.asarray(table)), np.eye(3)[table]))
+    ours, dense = (MDP(kernel, discount=0.9) for kernel in (TableKernel(table=table), np.eye(3)[table]))
     reward = [0.0, -1.0, 2.0]
     found, expected = (planning.solve(world, reward) for world in (ours, dense))
     assert np.allclose(found.value, expected.value, atol=1e-9)

@@ -47,7 +47,7 @@ def bound(room):
 
 def arrows():
     """The drawing: a line a room, with the rooms it imports."""
-    seen = {room: set() for room in ROOMS}
+    seen: dict[str | None, set[str]] = {room: set() for room in ROOMS}
     for path, entered, *_ in crossings():
         seen[room_of(path)].add(entered)
     width = max(map(len, ROOMS))

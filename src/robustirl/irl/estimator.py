@@ -10,7 +10,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import optax
@@ -268,6 +268,12 @@ class RobustIRL:
                 f"state {int(asked.max())} was asked about, but there are {len(policy)} states, numbered from 0."
             )
         return policy[asked[0]] if single else policy[asked]
+
+    @overload
+    def predict(self, states: int | np.integer) -> int: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"]: ...
 
     def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"] | int:
         """Return the most likely action in each of the states, or in one; the first of those equally likely."""

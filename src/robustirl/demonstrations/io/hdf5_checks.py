@@ -44,7 +44,7 @@ def _check_file(path: Path) -> None:
                 if not isinstance(link, h5py.HardLink):  # A link within the file leads to what is visited anyway.
                     continue
                 found = group[name]
-                address = h5py.h5o.get_info(found.id).addr
+                address = h5py.h5o.get_info(found.id).addr  # pyright: ignore[reportAttributeAccessIssue]
                 if address in seen:  # Links may lead back.
                     continue
                 seen.add(address)

@@ -12,6 +12,7 @@ Columns may have other names (`columns={"episode": "trip"}`); further columns ar
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -119,7 +120,7 @@ def from_table(
     at = _Rows(columns["episode"], order, begins, row)
     taken, action_names = _actions(columns, last, at, source, options)
     ends = _ends(columns, last, at)
-    names = {
+    names: dict[str, Any] = {
         "state_names": state_names or source.names.get("state_names"),
         "action_names": action_names or source.names.get("action_names"),
     }
