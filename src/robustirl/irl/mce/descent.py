@@ -50,7 +50,7 @@ class NewtonPath(optax.GradientTransformationExtraArgs):
     """An Optax transformation whose `update` needs the `landscape` of the present parameters."""
 
 
-def newton_path() -> NewtonPath:
+def newton_path() -> optax.GradientTransformationExtraArgs:
     """Return the method as an Optax transformation.
 
     Example:

@@ -2,13 +2,13 @@
 
 from robustirl._runtime import BoundedJit
 from robustirl.irl._batch import map_batch
-from robustirl.irl.mce.loop import Problem, advance, begin, finish, learn
+from robustirl.irl.mce.loop import LoopState, Problem, advance, begin, finish, learn
 from robustirl.irl.mce.result import Fit
 from robustirl.types import Tree
 
-begin_compiled = BoundedJit(begin)
-advance_compiled = BoundedJit(advance)
-finish_compiled = BoundedJit(finish)
+begin_compiled: BoundedJit[..., LoopState] = BoundedJit(begin)
+advance_compiled: BoundedJit[..., LoopState] = BoundedJit(advance)
+finish_compiled: BoundedJit[..., Fit] = BoundedJit(finish)
 
 
 def _learn_batch(batch: Problem, starts: Tree, vectorize: bool) -> Fit:
@@ -16,4 +16,4 @@ def _learn_batch(batch: Problem, starts: Tree, vectorize: bool) -> Fit:
     return map_batch(lambda given: learn(*given), (batch, starts), vectorize=vectorize)
 
 
-learn_batch = BoundedJit(_learn_batch)
+learn_batch: BoundedJit[..., Fit] = BoundedJit(_learn_batch)

@@ -15,7 +15,7 @@ from robustirl.rewards import AbstractReward, TabularReward
 
 PAPER_WORLDS = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4", "gridworld-l", "objectworld")
 PAIRS = ((0.0, 0.1), (0.0, 0.2), (0.1, 0.0), (0.2, 0.0))  # (ε_L, ε_E), both directions.
-TOY_TEXT = {
+TOY_TEXT: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {
     ("frozen-lake", "slip"): ((0.0, 0.2), (0.0, 2 / 3), (0.2, 0.0), (2 / 3, 0.0)),
     ("frozen-lake-8x8", "slip"): ((0.0, 0.2), (0.0, 2 / 3), (0.2, 0.0), (2 / 3, 0.0)),
     ("cliff-walking", "wind"): ((0.0, 0.1), (0.0, 0.4), (0.1, 0.0), (0.4, 0.0)),
