@@ -46,8 +46,13 @@ class PathState(NamedTuple):
     idle: Int[Array, ""]  # How many steps in a row have made no progress.
 
 
-class NewtonPath(optax.GradientTransformationExtraArgs):
+class _NewtonPath(optax.GradientTransformationExtraArgs):
     """An Optax transformation whose `update` needs the `landscape` of the present parameters."""
+
+
+def is_newton_path(optimizer: object) -> bool:
+    """Return whether an optimizer is the one of `newton_path`, which the loop has to give the landscape."""
+    return isinstance(optimizer, _NewtonPath)
 
 
 def newton_path() -> optax.GradientTransformationExtraArgs:
@@ -99,7 +104,7 @@ def newton_path() -> optax.GradientTransformationExtraArgs:
         moved = jnp.where(good & ~settled & jnp.isfinite(slope), length, 0) * jnp.nan_to_num(direction)
         return unravel(moved), state
 
-    return NewtonPath(init, update)  # pyright: ignore[reportArgumentType]
+    return _NewtonPath(init, update)  # pyright: ignore[reportArgumentType]
 
 
 def _lowered(

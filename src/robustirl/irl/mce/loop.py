@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE
 from robustirl.irl.mce.curvature import Curvature
-from robustirl.irl.mce.descent import NewtonPath
+from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.diagnosis import diagnose
 from robustirl.irl.mce.landscape import Landscape, features_of, matching_gap
 from robustirl.irl.mce.problem import Problem, threshold
@@ -114,7 +114,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     worst = WORST_ERROR if expert.dtype == jnp.float64 else WORST_ERROR_SINGLE
     worst_error = worst * temperatures.player if temperatures.player > 0 else jnp.inf
     extended = optax.with_extra_args_support(problem.optimizer)
-    curved = isinstance(problem.optimizer, NewtonPath)
+    curved = is_newton_path(problem.optimizer)
     features, goal = features_of(model), threshold(problem)
 
     def vouched(solution: Solution) -> Bool[Array, ""]:

@@ -15,7 +15,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import make_once, stack
 from robustirl.irl._optimizer_identity import canonical_optimizer
 from robustirl.irl.mce.certifiable import require_certifiable
-from robustirl.irl.mce.descent import NewtonPath
+from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.landscape import is_linear
 from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
 from robustirl.mdp import MDP, MarkovGame, as_count, as_occupancy, as_positive, as_world, checks
@@ -211,7 +211,7 @@ def _as_optimizer(
         raise InvalidInputError(
             f"the optimizer is {optimizer!r}, but an Optax optimizer is needed, such as optax.adam(0.1)."
         )
-    if isinstance(optimizer, NewtonPath) and not smooth:
+    if is_newton_path(optimizer) and not smooth:
         raise InvalidInputError(
             "NEWTON needs a reward that is linear in its parameters and a player's temperature above 0;"
             " give another optimizer, such as robustirl.irl.ADAM."
