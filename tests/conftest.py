@@ -58,6 +58,18 @@ def precision(request):
         yield
 
 
+MANY_MAPS = 20_000  # Of the 65,530 memory maps that Linux gives a process; every compiled program takes some hundred.
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_programs():
+    """Release compiled programs after a module once there are many: a process without free maps is killed."""
+    yield
+    maps = pathlib.Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > MANY_MAPS:
+        jax.clear_caches()
+
+
 @pytest.fixture
 def refused():
     """A context in which an InvalidInputError must be raised that names the culprit in one plain sentence."""
