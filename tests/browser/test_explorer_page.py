@@ -145,6 +145,7 @@ def test_a_page_opens_with_the_largest_mismatch_and_the_stores_numbers(page, sto
     assert f"{len(FINITE)} runs" in driver.find_element(By.ID, "subtitle").text
 
 
+@pytest.mark.slow
 def test_alpha_is_dragged_by_keyboard_and_numbers_follow(page, store):
     driver = page()
     slider = driver.find_element(By.ID, "alpha")
@@ -160,6 +161,7 @@ def test_alpha_is_dragged_by_keyboard_and_numbers_follow(page, store):
     assert "α = 0.8" in (slider.get_attribute("aria-valuetext") or "")
 
 
+@pytest.mark.slow
 def test_alpha_is_dragged_by_mouse_and_by_arrow_keys_from_anywhere(page, store):
     driver = page()
     slider = driver.find_element(By.ID, "alpha")
@@ -173,6 +175,7 @@ def test_alpha_is_dragged_by_mouse_and_by_arrow_keys_from_anywhere(page, store):
     require_numbers(driver, store, replaced(GRID, alpha=0.8))
 
 
+@pytest.mark.slow
 def test_every_choice_leads_to_its_run(page, store):
     driver = page()
     choose(driver, kernel="published", learner="0.1", expert="0")
@@ -185,6 +188,7 @@ def test_every_choice_leads_to_its_run(page, store):
     require_numbers(driver, store, next(s for s in FINITE if s.environment == "objectworld" and s.seed == 7))
 
 
+@pytest.mark.slow
 def test_certificates_are_written_and_drawn_for_every_alpha(page):
     driver = page("certified")
     wait_for_run(driver, CERTIFIED[0].identity)
@@ -196,6 +200,7 @@ def test_certificates_are_written_and_drawn_for_every_alpha(page):
     assert len(driver.find_elements(By.CSS_SELECTOR, "#certificate .pick")) == 2
 
 
+@pytest.mark.slow
 def test_cells_are_picked_by_keyboard_and_by_pointer(page, store):
     driver = page()
     maps, canvas = driver.find_element(By.ID, "maps"), driver.find_element(By.CSS_SELECTOR, "#map-learnt canvas")
@@ -216,6 +221,7 @@ def test_cells_are_picked_by_keyboard_and_by_pointer(page, store):
     assert [row[2] for row in table(driver)] == [four_digits(value) for value in learnt]
 
 
+@pytest.mark.slow
 def test_maps_follow_alpha_where_the_run_does(page):
     driver = page()
 
@@ -234,6 +240,7 @@ def test_maps_follow_alpha_where_the_run_does(page):
     assert [name for name in before if before[name] == after[name]] == ["map-true"]
 
 
+@pytest.mark.slow
 def test_arrows_point_where_the_player_goes(page, store):
     """The ink of a cell's arrow lies on the side of its likeliest move."""
     driver = page()
@@ -256,6 +263,7 @@ def test_arrows_point_where_the_player_goes(page, store):
         assert int(np.argmax([part.clip(0).sum() for part in sides])) == int(np.argmax(player[state]))
 
 
+@pytest.mark.slow
 def test_a_dot_in_a_chart_can_be_clicked_and_the_address_keeps_the_choice(page, store):
     driver = page()
     dots = driver.find_elements(By.CSS_SELECTOR, "#by-alpha .pick")
@@ -270,6 +278,7 @@ def test_a_dot_in_a_chart_can_be_clicked_and_the_address_keeps_the_choice(page, 
     require_numbers(driver, store, spec)
 
 
+@pytest.mark.slow
 def test_worlds_that_are_no_grid_are_tables(page, store):
     driver = page()
     choose(driver, environment="three-state")
@@ -282,6 +291,7 @@ def test_worlds_that_are_no_grid_are_tables(page, store):
     assert [row[7] for row in cells] == [four_digits(value) for value in arrays["occupancy"]]
 
 
+@pytest.mark.slow
 def test_continuous_runs_show_their_numbers_surfaces_and_paths(page, continuous):
     driver = page("continuous")
     spec = next(s for s in CONTINUOUS if (s.expert_noise, s.alpha, s.seed) == (0.2, 1.0, 0))
@@ -312,6 +322,7 @@ def test_continuous_runs_show_their_numbers_surfaces_and_paths(page, continuous)
     wait_for_run(driver, next(s for s in CONTINUOUS if (s.expert_noise, s.alpha, s.seed) == (0.2, 0.9, 1)).identity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["finite", "continuous"])
 def test_a_phone_needs_no_sideways_scrolling_and_keeps_the_slider_in_reach(page, name):
     driver = page(name, width=390, height=844, phone=True)
@@ -324,6 +335,7 @@ def test_a_phone_needs_no_sideways_scrolling_and_keeps_the_slider_in_reach(page,
     assert foot <= driver.execute_script("return document.getElementById('slider').getBoundingClientRect().top")
 
 
+@pytest.mark.slow
 def test_text_can_be_read_in_light_and_dark(page):
     """WCAG AA: 4.5 to 1 for whatever is written on a card."""
     script = """

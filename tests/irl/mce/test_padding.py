@@ -71,7 +71,7 @@ def test_what_is_added_has_no_value_no_mass_and_no_reward():
     added = np.arange(STATES, 16)
     assert np.array_equal(np.asarray(world.mask)[added], [[True, False, False, False]] * 4)
     assert not np.asarray(world.mask)[:, 3].any()
-    assert float(world.initial[STATES:].sum()) == float(padded.expert[STATES:].sum()) == 0
+    assert np.asarray(world.initial)[STATES:].sum() == np.asarray(padded.expert)[STATES:].sum() == 0
     kernel = np.asarray(world.kernel.to_array())
     assert kernel[:STATES, :, STATES:].sum() == 0
     assert np.array_equal(kernel[added, 0, added], np.ones(4))
