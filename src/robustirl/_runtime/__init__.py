@@ -7,12 +7,12 @@ from robustirl._runtime.compilation import compilation as compilation
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
 from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules
 from robustirl._runtime.deprecations import warn_renamed as warn_renamed
-from robustirl._runtime.files import build as build
-from robustirl._runtime.files import in_brief as in_brief
+from robustirl._runtime.files import from_dict as from_dict
+from robustirl._runtime.files import one_line as one_line
 from robustirl._runtime.files import printable as printable
 from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
-from robustirl._runtime.files import shown as shown
+from robustirl._runtime.files import short_repr as short_repr
 from robustirl._runtime.interrupts import hold_interrupts as hold_interrupts
 from robustirl._runtime.interrupts import one_interrupt as one_interrupt
 from robustirl._runtime.interrupts import start_children_without_interrupts as start_children_without_interrupts

@@ -38,18 +38,18 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
     except Exception as error:  # Damaged archives and array headers raise nearly anything, MemoryError included.
-        raise ValueError(in_brief(error)) from None
+        raise ValueError(one_line(error)) from None
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{name!r} is not an array")
     return arrays
 
 
-def in_brief(error: BaseException) -> str:
-    r"""An error in one line without a full stop, to be put into a sentence.
+def one_line(error: BaseException) -> str:
+    r"""Return the first sentence of an error without its full stop, to be put into another sentence.
 
     Example:
-        >>> in_brief(ValueError("no.\nReally not.")), in_brief(MemoryError())
+        >>> one_line(ValueError("no.\nReally not.")), one_line(MemoryError())
         ('no', 'MemoryError')
     """
     first = error.args[0] if len(error.args) > 1 and isinstance(error.args[0], str) else str(error)
@@ -57,11 +57,11 @@ def in_brief(error: BaseException) -> str:
     return re.sub(r" at 0x\w+", "", first) or type(error).__name__
 
 
-def shown(value: object, most: int = 40) -> str:
-    """A value as Python writes it, cut where it gets long.
+def short_repr(value: object, most: int = 40) -> str:
+    """Return a value as Python writes it, cut where it gets long.
 
     Example:
-        >>> shown("1" * 5000, 10)
+        >>> short_repr("1" * 5000, 10)
         "'111111111..."
     """
     try:
@@ -82,22 +82,22 @@ def printable(text: str, most: int = 20_000) -> str:
     return shown if len(text) <= most else f"{shown[:most]}..."
 
 
-def build(kind: type[Built], values: Any) -> Built:
-    """The dataclass with these values, if each is of the type that its field asks for.
+def from_dict(kind: type[Built], values: Any) -> Built:
+    """Make a dataclass of values by name, and refuse values that are not of the types of its fields.
 
     Example:
         >>> @dataclasses.dataclass
         ... class Point:
         ...     x: float
         ...     name: str | None = None
-        >>> build(Point, {"x": 1})
+        >>> from_dict(Point, {"x": 1})
         Point(x=1, name=None)
-        >>> build(Point, {"x": "1"})
+        >>> from_dict(Point, {"x": "1"})
         Traceback (most recent call last):
         ValueError: 'x' is '1', which is not of the kind float
     """
     if not isinstance(values, Mapping):
-        raise ValueError(f"{shown(values)} stands where fields by name are needed")
+        raise ValueError(f"{short_repr(values)} stands where fields by name are needed")
     fields: Any = dataclasses.fields(kind)  # pyright: ignore[reportArgumentType]
     require_kinds(typing.get_type_hints(kind), values)
     for field in fields:
@@ -111,10 +111,10 @@ def require_kinds(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse values that are not of the type their name asks for; of arrays, only that they are arrays is checked."""
     for name, value in values.items():
         if name not in hints:
-            raise ValueError(f"{shown(name)} is not known here")
+            raise ValueError(f"{short_repr(name)} is not known here")
         if not _fits(value, hints[name]):
             kind = getattr(hints[name], "__name__", None) or str(hints[name])
-            raise ValueError(f"{name!r} is {shown(value)}, which is not of the kind {kind}")
+            raise ValueError(f"{name!r} is {short_repr(value)}, which is not of the kind {kind}")
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -15,7 +15,7 @@ from robustirl import __version__
 from robustirl._runtime import (
     disable_compilation_cache,
     double_precision,
-    in_brief,
+    one_line,
     single_threaded_xla,
     use_compilation_cache,
 )
@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _report_defect(error: Exception) -> None:
     """Say in one line that something went wrong which no check has foreseen, and how to see where."""
-    reason = "memory ran out" if isinstance(error, MemoryError) else f"{type(error).__name__}: {in_brief(error)}"
+    reason = "memory ran out" if isinstance(error, MemoryError) else f"{type(error).__name__}: {one_line(error)}"
     with contextlib.suppress(OSError):  # There may be nowhere left to print to.
         errors.print(
             f"robustirl: {reason}. No check has foreseen this; {TRACEBACK}=1 in the environment shows where it"

@@ -4,7 +4,7 @@ import os
 
 import jax
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.errors import InvalidInputError
 
 
@@ -16,7 +16,7 @@ def require_device() -> None:
         named = os.environ.get("JAX_PLATFORMS")
         if not named:
             raise
-        reason = in_brief(error)
+        reason = one_line(error)
         reason = "" if reason == type(error).__name__ else f" ({reason})"
         raise InvalidInputError(
             f"JAX_PLATFORMS is {named!r}, but JAX cannot compute there{reason}; unset it or set it to cpu, or install"

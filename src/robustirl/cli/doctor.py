@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from rich.table import Table
 
 from robustirl import __version__
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.cli.console import console, errors
 from robustirl.envs import ThreeState
 from robustirl.irl import LBFGS, fit
@@ -113,7 +113,7 @@ def run_doctor(command: Doctor) -> int:  # noqa: ARG001
     try:
         checks = self_check()
     except Exception as error:  # Whatever a broken installation raises is what one came here to learn.
-        line = f"robustirl: the check broke off: {in_brief(error)}."
+        line = f"robustirl: the check broke off: {one_line(error)}."
         errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
         return 1
     _print_checks(checks, time.perf_counter() - begun)

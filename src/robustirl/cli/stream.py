@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import IO, Any
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.errors import RobustIRLError
 
 
@@ -47,7 +47,7 @@ class Stream:
                 raise
         except (OSError, ValueError) as error:  # A stream that was closed raises a ValueError.
             if not self._tolerant:
-                reason = getattr(error, "strerror", None) or in_brief(error)
+                reason = getattr(error, "strerror", None) or one_line(error)
                 raise OutputError(
                     f"standard output cannot be written to ({reason}); files that were written are kept."
                 ) from None

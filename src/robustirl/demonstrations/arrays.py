@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl._runtime import shown
+from robustirl._runtime import short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import require_unmasked
 from robustirl.types import ArrayLike
@@ -77,10 +77,12 @@ def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " 
     found = tuple(str(name) for name in names)
     for name in found:
         if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
-            raise InvalidInputError(f"the {kind} name {shown(name)} is not text in UTF-8; give it another name.")
+            raise InvalidInputError(f"the {kind} name {short_repr(name)} is not text in UTF-8; give it another name.")
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
-        raise InvalidInputError(f"the {kind} name {shown(twice)} occurs more than once; give each {kind} its own name.")
+        raise InvalidInputError(
+            f"the {kind} name {short_repr(twice)} occurs more than once; give each {kind} its own name."
+        )
     if numbers is not None and numbers.size and numbers.max() >= len(found):
         raise InvalidInputError(
             f"{kind} {int(numbers.max())} occurs, but there are {len(found)} {kind} names; name every {kind}."

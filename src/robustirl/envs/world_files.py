@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, read_regular, require_memory, shown, sum_tolerance
+from robustirl._runtime import read_arrays, read_regular, require_memory, short_repr, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
@@ -124,7 +124,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     for name in arrays:
         if name not in ARRAYS:
             raise InvalidInputError(
-                f"{path} holds an array {shown(name)}, which means nothing here; {', '.join(ARRAYS)} do."
+                f"{path} holds an array {short_repr(name)}, which means nothing here; {', '.join(ARRAYS)} do."
             )
     return arrays
 
@@ -147,7 +147,7 @@ def _names(path: str | os.PathLike[str], name: str, array: np.ndarray, count: in
     words = tuple(array.tolist()) if array.dtype.kind == "U" and array.ndim == 1 else ()
     if len(words) != count or len(set(words)) != count:
         raise InvalidInputError(
-            f"the array {name!r} of {path} is {shown(array.tolist())}, but {count} different words are needed."
+            f"the array {name!r} of {path} is {short_repr(array.tolist())}, but {count} different words are needed."
         )
     return words
 
@@ -155,7 +155,7 @@ def _names(path: str | os.PathLike[str], name: str, array: np.ndarray, count: in
 def _shape(path: str | os.PathLike[str], array: np.ndarray, size: int) -> tuple[int, int]:
     if array.shape != (2,) or array.dtype.kind not in "iu" or array.min() < 1 or int(array[0]) * int(array[1]) > size:
         raise InvalidInputError(
-            f"the array 'shape' of {path} is {shown(array.tolist())}, but rows and columns of a grid of at most {size}"
-            " cells are needed."
+            f"the array 'shape' of {path} is {short_repr(array.tolist())}, but rows and columns of a grid of at most"
+            f" {size} cells are needed."
         )
     return int(array[0]), int(array[1])

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl._runtime import build, working_precision
+from robustirl._runtime import from_dict, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.irl import optimizers
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
@@ -167,4 +167,4 @@ def decode_record(kind: type, note: Any, name: str, arrays: dict[str, np.ndarray
         return None
     known = {field.name for field in dataclasses.fields(kind)}
     held = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
-    return build(kind, {key: value for key, value in {**note, **held}.items() if key in known})
+    return from_dict(kind, {key: value for key, value in {**note, **held}.items() if key in known})

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import jax.numpy as jnp
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.callbacks import Step
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep
@@ -109,7 +109,7 @@ class TensorBoardLogger(_Logger):
             self._writer = tensorboardX.SummaryWriter(os.fspath(folder))
         except OSError as error:
             raise InvalidInputError(
-                f"no events can be written to {os.fspath(folder)} ({in_brief(error)}); choose another folder."
+                f"no events can be written to {os.fspath(folder)} ({one_line(error)}); choose another folder."
             ) from None
 
     def _write(self, place: int, numbers: dict[str, float]) -> None:
@@ -144,7 +144,7 @@ class WandbLogger(_Logger):
             self.run: Any = wandb.init(**options) if run is None else run
         except (wandb.Error, TypeError) as error:
             raise InvalidInputError(
-                f"Weights & Biases began no run ({in_brief(error)}); log in with `wandb login`, or pass mode='offline'."
+                f"Weights & Biases began no run ({one_line(error)}); log in with `wandb login`, or pass mode='offline'."
             ) from None
 
     def _write(self, place: int, numbers: dict[str, float]) -> None:

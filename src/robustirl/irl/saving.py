@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import jax
 import numpy as np
 
-from robustirl._runtime import build, in_brief, require_kinds
+from robustirl._runtime import from_dict, one_line, require_kinds
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.errors import InvalidInputError
 from robustirl.irl._archive import Archive, read_archive, write_archive
@@ -68,7 +68,7 @@ def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Fou
     except InvalidInputError:
         raise
     except Exception as error:
-        reason = f"{type(error).__name__}: {in_brief(error)}"
+        reason = f"{type(error).__name__}: {one_line(error)}"
         raise InvalidInputError(
             f"{path} is a saved model, but not one this robustirl understands ({reason});"
             " save it anew with this version."
@@ -127,7 +127,7 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
     plain = {name: parameters[name] for name in _PLAIN}
     require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
     estimator = kind().set_params(**parameters)
-    estimator.fit_, estimator.evidence_ = found, build(Evidence, evidence)
+    estimator.fit_, estimator.evidence_ = found, from_dict(Evidence, evidence)
     return estimator
 
 

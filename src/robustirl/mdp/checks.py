@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from robustirl._runtime import in_brief, require_memory, shown, sum_tolerance
+from robustirl._runtime import one_line, require_memory, short_repr, sum_tolerance
 from robustirl.errors import InvalidInputError
 
 
@@ -28,7 +28,7 @@ def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -
     try:
         found = np.shape(array)  # pyright: ignore[reportCallIssue, reportArgumentType]
     except ValueError as error:
-        raise InvalidInputError(f"{name} is not a rectangular array ({in_brief(error)}).") from None
+        raise InvalidInputError(f"{name} is not a rectangular array ({one_line(error)}).") from None
     if found != shape:
         raise InvalidInputError(
             f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
@@ -80,9 +80,9 @@ def as_count(name: str, value: object, least: int = 0, most: int = MOST) -> int:
     except TypeError:
         count = None
     if count is None or count < least:
-        raise InvalidInputError(f"{name} is {shown(value)}, but a whole number of at least {least} is needed.")
+        raise InvalidInputError(f"{name} is {short_repr(value)}, but a whole number of at least {least} is needed.")
     if count > most:
-        raise InvalidInputError(f"{name} is {shown(value)}, but at most {most:,} is possible.")
+        raise InvalidInputError(f"{name} is {short_repr(value)}, but at most {most:,} is possible.")
     return count
 
 
@@ -99,7 +99,7 @@ def as_positive(name: str, value: object) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise InvalidInputError(f"{name} is {shown(value)}, but a finite number above 0 is needed.")
+        raise InvalidInputError(f"{name} is {short_repr(value)}, but a finite number above 0 is needed.")
     return number
 
 
@@ -156,4 +156,4 @@ def as_floats(name: str, array: object) -> np.ndarray:
     except InvalidInputError:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({in_brief(error)}).") from None
+        raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({one_line(error)}).") from None

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import as_float, in_brief, require_memory
+from robustirl._runtime import as_float, one_line, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
@@ -190,7 +190,7 @@ def _as_indices(next_states: ArrayLike) -> np.ndarray:
     try:
         array = np.asarray(next_states)
     except ValueError as error:
-        raise InvalidInputError(f"the list of successors is not a rectangular array ({in_brief(error)}).") from None
+        raise InvalidInputError(f"the list of successors is not a rectangular array ({one_line(error)}).") from None
     if array.dtype.kind not in "iu":
         raise InvalidInputError(
             f"the list of successors holds {array.dtype}, but whole numbers are needed: states that a move leads to."

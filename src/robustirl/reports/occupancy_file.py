@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import read_regular, shown
+from robustirl._runtime import read_regular, short_repr
 from robustirl.errors import InvalidInputError
 
 
@@ -35,7 +35,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
                 numbers.append(float(word))
             except ValueError:
                 raise InvalidInputError(
-                    f"line {number} of {path} holds {shown(word)}, which is no number; give one number a state."
+                    f"line {number} of {path} holds {short_repr(word)}, which is no number; give one number a state."
                 ) from None
     if not numbers:
         raise InvalidInputError(f"{path} holds no numbers; give one number a state.")

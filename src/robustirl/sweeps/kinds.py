@@ -10,7 +10,7 @@ import importlib.metadata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from robustirl._runtime import build, shown
+from robustirl._runtime import from_dict, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.specs import RunResult, Spec
 
@@ -87,7 +87,7 @@ def get_kind(name: str) -> Kind:
             entry.load()
     if name not in _KINDS:
         known = ", ".join(_KINDS) or "none"
-        raise InvalidInputError(f"there is no kind of run {shown(name)}; registered are: {known}.")
+        raise InvalidInputError(f"there is no kind of run {short_repr(name)}; registered are: {known}.")
     return _KINDS[name]
 
 
@@ -114,9 +114,9 @@ def spec_as_json(spec: Spec) -> dict[str, Any]:
 def spec_from_json(entries: Any) -> Spec:
     """Return the spec that `spec_as_json` wrote; raises TypeError or ValueError for what is none."""
     if not isinstance(entries, dict):
-        raise ValueError(f"{shown(entries)} stands where fields by name are needed")
+        raise ValueError(f"{short_repr(entries)} stands where fields by name are needed")
     kind = get_kind(entries.get("kind", UNNAMED_KIND))
-    return build(kind.spec, {name: value for name, value in entries.items() if name != "kind"})
+    return from_dict(kind.spec, {name: value for name, value in entries.items() if name != "kind"})
 
 
 def record_as_json(record: Any) -> dict[str, Any]:
@@ -127,4 +127,4 @@ def record_as_json(record: Any) -> dict[str, Any]:
 def record_from_json(entries: dict[str, Any]) -> Any:
     """Return the record that `record_as_json` wrote."""
     spec = spec_from_json(entries["spec"])
-    return build(kind_of(spec).record, {**entries, "spec": spec})
+    return from_dict(kind_of(spec).record, {**entries, "spec": spec})

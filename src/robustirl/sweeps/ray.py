@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 
-from robustirl._runtime import in_brief, shown, single_threaded_xla
+from robustirl._runtime import one_line, short_repr, single_threaded_xla
 from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.configuration import configuration, difference
@@ -85,8 +85,8 @@ class RayEngine:
                 ray.init(**options)
         except Exception as error:  # Connections, versions, resources: Ray raises whatever was at hand.
             if self.address is None:
-                raise RobustIRLError(f"Ray could not be started on this machine ({in_brief(error)}).") from None
-            raise _no_cluster(self.address, in_brief(error)) from None
+                raise RobustIRLError(f"Ray could not be started on this machine ({one_line(error)}).") from None
+            raise _no_cluster(self.address, one_line(error)) from None
 
     def _work(
         self, todo: Sequence[Batch], timing: Timing, dependencies: object, *, leaving: bool
@@ -168,7 +168,7 @@ def _outcome(ray: Any, reference: Any) -> tuple[list[RunResult], float, str]:
             ) from None
         raise
     except ray.exceptions.RayError as error:
-        raise RobustIRLError(f"a batch was lost on the Ray cluster ({in_brief(error)}); {_GOES_ON}.") from None
+        raise RobustIRLError(f"a batch was lost on the Ray cluster ({one_line(error)}); {_GOES_ON}.") from None
 
 
 def _resource() -> str:
@@ -200,13 +200,17 @@ def _require_answer(address: str, timeout: float) -> None:
     host, _, port = address.rpartition(":")
     numbered = port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) <= 65535
     if not numbered or not host or any(sign in host for sign in "/\0 "):
-        raise InvalidInputError(f"--address is {shown(address)}, but host:port of a Ray cluster, or auto, is needed.")
+        raise InvalidInputError(
+            f"--address is {short_repr(address)}, but host:port of a Ray cluster, or auto, is needed."
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout).close()
     except OSError as error:
         raise _no_cluster(address, error.strerror or str(error)) from None
     except ValueError:  # A name that no host can have: an empty part, or one of more than 63 letters.
-        raise InvalidInputError(f"--address is {shown(address)}, and no host can have that name; correct it.") from None
+        raise InvalidInputError(
+            f"--address is {short_repr(address)}, and no host can have that name; correct it."
+        ) from None
 
 
 def _no_cluster(address: str, reason: str) -> InvalidInputError:

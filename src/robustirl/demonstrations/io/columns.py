@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import shown
+from robustirl._runtime import short_repr
 from robustirl.errors import InvalidInputError
 
 Row = Callable[[int], str]
@@ -65,7 +65,7 @@ def whole_numbers(name: str, column: np.ma.MaskedArray, row: Row, first: int = 0
         number = _whole(cell)
         if number is None or number < first:
             raise InvalidInputError(
-                f"the column {name!r} holds {shown(cell)} in {row(i)}, but a whole number of at least {first} is"
+                f"the column {name!r} holds {short_repr(cell)} in {row(i)}, but a whole number of at least {first} is"
                 " needed."
             )
         values[i] = number - first
@@ -100,7 +100,7 @@ def answers(name: str, column: np.ma.MaskedArray, row: Row) -> np.ma.MaskedArray
         found = _ANSWERS.get(str(cell).strip().lower())
         if found is None:
             raise InvalidInputError(
-                f"the column {name!r} holds {shown(cell)} in {row(i)}, but true or false (or 1 or 0) is needed,"
+                f"the column {name!r} holds {short_repr(cell)} in {row(i)}, but true or false (or 1 or 0) is needed,"
                 " or nothing."
             )
         values[i] = found
@@ -135,7 +135,7 @@ def names_or_numbers(
         if not empty[i]:
             if word not in places:
                 raise InvalidInputError(
-                    f"the column {name!r} holds {shown(word)} in {row(i)}, which is not among the {len(names)}"
+                    f"the column {name!r} holds {short_repr(word)} in {row(i)}, which is not among the {len(names)}"
                     f" {name} names given; add it to them, or correct the table."
                 )
             values[i] = places[word]
@@ -147,7 +147,7 @@ def _in_order(name: str, known: Sequence[str] | Mapping[str, int]) -> tuple[str,
         return tuple(str(word) for word in known)
     if sorted(known.values()) != list(range(len(known))):
         raise InvalidInputError(
-            f"the {name} names are mapped to {shown(sorted(known.values()))}, but each number from 0 to"
+            f"the {name} names are mapped to {short_repr(sorted(known.values()))}, but each number from 0 to"
             f" {len(known) - 1} is needed once; give a list, or correct the mapping."
         )
     return tuple(sorted(known, key=known.__getitem__))

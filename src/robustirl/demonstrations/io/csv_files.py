@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from robustirl._runtime import in_brief, shown
+from robustirl._runtime import one_line, short_repr
 from robustirl.demonstrations.io.columns import as_column
 from robustirl.demonstrations.io.tables import COLUMNS, Source, TableOptions, find_columns, from_table, table
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
@@ -138,7 +138,7 @@ def _read_comments(lines: Iterator[str], path: str) -> _Comments:
             found = _COMMENT.fullmatch(comment)
             if not found:
                 raise InvalidInputError(
-                    f"line {count} of {path} is damaged ({shown(comment)}); correct it or leave it out."
+                    f"line {count} of {path} is damaged ({short_repr(comment)}); correct it or leave it out."
                 )
             require_schema(path, int(found[1]))
             rows_due, has_actions = int(found[2]), found[3] == "true"
@@ -149,7 +149,7 @@ def _read_names(text: str, place: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"the names in {place} are damaged ({in_brief(error)}); leave that line out.") from None
+        raise InvalidInputError(f"the names in {place} are damaged ({one_line(error)}); leave that line out.") from None
     return require_names(found, place)
 
 
@@ -161,6 +161,7 @@ def require_names(found: Any, place: str) -> dict[str, Any]:
     )
     if not valid:
         raise InvalidInputError(
-            f"the names in {place} are {shown(found)}, but lists of words by state_names and action_names are needed."
+            f"the names in {place} are {short_repr(found)}, but lists of words by state_names and action_names are"
+            " needed."
         )
     return found

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import in_brief, read_arrays, read_regular, require_output_file, shown, write_atomically
+from robustirl._runtime import one_line, read_arrays, read_regular, require_output_file, short_repr, write_atomically
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
@@ -194,7 +194,7 @@ def _read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demon
     require_schema(path, header.get("schema"))
     if header.get("episodes") != len(lines) - 1:
         raise InvalidInputError(
-            f"{path} has {len(lines) - 1} episodes, but its header says {shown(header.get('episodes'))};"
+            f"{path} has {len(lines) - 1} episodes, but its header says {short_repr(header.get('episodes'))};"
             " it was cut off, or the header needs correcting."
         )
     ends_known = header.get("ends_known", True) is not False
@@ -211,7 +211,8 @@ def _read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demon
                 )
         if ends_known and not isinstance(line["terminated"], bool):
             raise InvalidInputError(
-                f"`terminated` is {shown(line['terminated'])} in line {number} of {path}, but true or false is needed."
+                f"`terminated` is {short_repr(line['terminated'])} in line {number} of {path}, but true or false is"
+                " needed."
             )
         states.append(as_whole_numbers(f"line {number} of {path}: the array of states", line["states"]))
         if header["has_actions"]:
@@ -236,7 +237,7 @@ def _json_object(path: str, number: int, text: str) -> dict:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(
-            f"line {number} of {path} is not JSON ({in_brief(error)}); it may have been cut off."
+            f"line {number} of {path} is not JSON ({one_line(error)}); it may have been cut off."
         ) from None
     if not isinstance(value, dict):
         raise InvalidInputError(f"line {number} of {path} is not a JSON object; write one object an episode.")

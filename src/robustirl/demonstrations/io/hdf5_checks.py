@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import excess, in_brief
+from robustirl._runtime import excess, one_line
 
 
 def require_self_contained(folder: Path) -> None:
@@ -31,7 +31,7 @@ def _check_file(path: Path) -> None:
     try:
         file = h5py.File(path, "r")
     except OSError as error:
-        raise ValueError(f"{path.name} is not an HDF5 file: {in_brief(error)}") from None
+        raise ValueError(f"{path.name} is not an HDF5 file: {one_line(error)}") from None
     with file:
         size, seen, groups = 0, set(), [file["/"]]
         while groups:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.demonstrations.io.gymnasium import discrete, spaces, spaces_of
 from robustirl.demonstrations.io.hdf5_checks import require_self_contained
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -47,7 +47,7 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
         raise
     except Exception as error:  # What damaged metadata and HDF5 files raise is as varied as damage is.
         raise InvalidInputError(
-            f"the Minari dataset {name or ''} is damaged ({in_brief(error)}); fetch or record it anew."
+            f"the Minari dataset {name or ''} is damaged ({one_line(error)}); fetch or record it anew."
         ) from None
 
 
@@ -200,7 +200,7 @@ def _local(dataset_id: str) -> "minari.MinariDataset":
         return minari.load_dataset(dataset_id)
     except Exception as error:
         raise InvalidInputError(
-            f"the Minari dataset {dataset_id} cannot be read ({in_brief(error)});"
+            f"the Minari dataset {dataset_id} cannot be read ({one_line(error)});"
             f" fetch it with `minari download {dataset_id}` if it is not on this machine."
         ) from None
 

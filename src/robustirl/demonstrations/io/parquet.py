@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import in_brief
+from robustirl._runtime import one_line
 from robustirl.demonstrations.io.csv_files import require_names
 from robustirl.demonstrations.io.frames import read_columns
 from robustirl.demonstrations.io.tables import TableOptions, find_columns, table
@@ -48,7 +48,7 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
         chosen = find_columns(path, found.names, options)
         data = file.read(columns=list(chosen.values()))
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path} is damaged or not a Parquet file ({in_brief(error)}).") from None
+        raise InvalidInputError(f"{path} is damaged or not a Parquet file ({one_line(error)}).") from None
     metadata = {
         key.decode(errors="replace"): value.decode(errors="replace") for key, value in (found.metadata or {}).items()
     }
@@ -64,7 +64,7 @@ def _names(text: str, path: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"the names in the metadata of {path} are damaged ({in_brief(error)}).") from None
+        raise InvalidInputError(f"the names in the metadata of {path} are damaged ({one_line(error)}).") from None
     return require_names(found, f"the metadata of {path}")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl._runtime import shown
+from robustirl._runtime import short_repr
 from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, whole_numbers, without_empty_words
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -50,7 +50,7 @@ class TableOptions:
         for name in self.columns or {}:
             if name not in COLUMNS:
                 raise InvalidInputError(
-                    f"columns names {shown(name)}, which means nothing here; {', '.join(COLUMNS)} do."
+                    f"columns names {short_repr(name)}, which means nothing here; {', '.join(COLUMNS)} do."
                 )
         for name in ("first_state", "first_action"):
             if getattr(self, name) not in (0, 1):
@@ -95,9 +95,9 @@ def find_columns(source: str, found: Sequence[str], options: TableOptions) -> di
         asked = name in (options.columns or {})
         if own not in found and (asked or name in NEEDED):
             hint = "correct the name" if asked else f'say which one it is with columns={{"{name}": ...}}'
-            raise InvalidInputError(f"{source} has no column {shown(own)}, only {_few(found)}; {hint}.")
+            raise InvalidInputError(f"{source} has no column {short_repr(own)}, only {_few(found)}; {hint}.")
         if list(found).count(own) > 1:
-            raise InvalidInputError(f"{source} has the column {shown(own)} more than once; keep one.")
+            raise InvalidInputError(f"{source} has the column {short_repr(own)} more than once; keep one.")
     return {name: own for name, own in chosen.items() if own in found}
 
 
@@ -148,8 +148,8 @@ def _order(columns: Mapping[str, np.ma.MaskedArray], row: Row) -> tuple[Int[np.n
         if back.size:
             i = int(back[0]) + 1
             raise InvalidInputError(
-                f"{row(i)} returns to episode {shown(words[i])} after rows of others, and no column 'step' tells the"
-                " order; add one, or keep the rows of an episode together."
+                f"{row(i)} returns to episode {short_repr(words[i])} after rows of others, and no column 'step' tells"
+                " the order; add one, or keep the rows of an episode together."
             )
         return np.arange(episode.size), np.diff(episode, prepend=-1) != 0
     _require_filled("step", columns["step"], row)
@@ -162,7 +162,7 @@ def _order(columns: Mapping[str, np.ma.MaskedArray], row: Row) -> tuple[Int[np.n
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"{row(int(order[i]))} is step {step[order[i]]} of episode {shown(words[int(order[i])])}, but step"
+            f"{row(int(order[i]))} is step {step[order[i]]} of episode {short_repr(words[int(order[i])])}, but step"
             f" {expected[i] + first} is due; number the steps of an episode from 0 or 1 without gaps, or leave the"
             " column out if the rows are in order."
         )

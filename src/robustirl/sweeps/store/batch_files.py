@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import in_brief, read_arrays, read_regular, shown
+from robustirl._runtime import one_line, read_arrays, read_regular, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration
 from robustirl.sweeps.kinds import kind_of, record_as_json, record_from_json
@@ -89,7 +89,7 @@ def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]
         note = json.loads(text.decode())
         schema = note.get("schema", 1)
         if not isinstance(schema, int) or schema < 1:
-            raise ValueError(f"there is no schema {shown(schema)}")
+            raise ValueError(f"there is no schema {short_repr(schema)}")
         if schema > SCHEMA:  # Before the checksum is looked at, since another schema may sum up differently.
             raise _NewerFileError(schema)
         if str(members["checksum"]) != digest(text, arrays, schema):
@@ -107,7 +107,7 @@ def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]
         ) from None
     except Exception as error:  # A damaged archive can raise nearly anything.
         remedy = "remove that file, and the same command computes its runs again"
-        raise DamagedFileError(path, in_brief(error), remedy) from None
+        raise DamagedFileError(path, one_line(error), remedy) from None
 
 
 class _NewerFileError(Exception):

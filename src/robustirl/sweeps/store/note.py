@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import in_brief, read_regular
+from robustirl._runtime import one_line, read_regular
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
 from robustirl.sweeps.kinds import spec_as_json, spec_from_json
@@ -91,7 +91,7 @@ def read_note(path: Path) -> Note:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from None
     except Exception as error:  # What JSON can hold is as varied as damage is.
         remedy = f"move {path.parent} away to start over, or choose another --out"
-        raise DamagedFileError(path, in_brief(error), remedy) from None
+        raise DamagedFileError(path, one_line(error), remedy) from None
     if schema > SCHEMA:
         raise InvalidInputError(
             f"{path} was written by a newer robustirl (schema {schema}, this one reads up to {SCHEMA});"

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import exclusive, in_brief, require_output_folder
+from robustirl._runtime import exclusive, one_line, require_output_folder
 from robustirl._runtime import write_atomically as write_atomically
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
@@ -40,7 +40,7 @@ def writing_to(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidInputError(
-            f"{folder} cannot be written to ({error.strerror or in_brief(error)}); what is finished is kept; make room"
+            f"{folder} cannot be written to ({error.strerror or one_line(error)}); what is finished is kept; make room"
             " or choose another --out."
         ) from None
 
