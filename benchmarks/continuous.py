@@ -102,7 +102,7 @@ def measure(specs: Sequence[Any], out: Path, chunk: int | None) -> dict[str, obj
 
 
 def describe_machine() -> dict[str, object]:
-    """What the numbers hang on."""
+    """Return what the numbers hang on."""
     import jax
 
     from robustirl.sweeps.configuration import configuration

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def clock(work) -> float:
-    """Seconds of one call."""
+    """Return seconds of one call."""
     begin = time.perf_counter()
     work()
     return round(time.perf_counter() - begin, 2)

@@ -14,7 +14,7 @@ SOLUTIONS = ((HUNDRED_THOUSAND, 0.99), (HUNDRED_THOUSAND, 0.999), (MILLION, 0.99
 
 
 def front_table(results: Results) -> str:
-    """Learning beside imitation, planning beside QuantEcon and NumPy, and what a GPU does; what was measured of it."""
+    """Tabulate learning beside imitation, planning beside QuantEcon and NumPy, and what a GPU does."""
     return table(HEAD, [*_learning(results), *_planning(results.cpu), *_accelerator(results.gpu)])
 
 
@@ -73,14 +73,14 @@ def _solution(row: Row, where: str) -> str:
 
 
 def _about(states: int) -> str:
-    """A power of ten where it is one, give or take five per cent: grids are squares."""
+    """Return a power of ten where it is one, give or take five per cent: grids are squares."""
     power = round(math.log10(states))
     near = abs(math.log(states / 10**power)) < 0.05
     return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(power))}" if near else count(states)
 
 
 def quantecon(place: Place, states: int, discount: float) -> str:
-    """QuantEcon's fastest method, or what they all took at least."""
+    """Return QuantEcon's fastest method, or what they all took at least."""
     best = best_peer(place, "quantecon", states, discount)
     if best:
         short = {"modified_policy_iteration": "MPI", "value_iteration": "VI", "policy_iteration": "PI"}
@@ -90,7 +90,7 @@ def quantecon(place: Place, states: int, discount: float) -> str:
 
 
 def times(theirs: float, ours: float) -> str:
-    """A ratio to two digits, which is what it is worth.
+    """Return a ratio to two digits, which is what it is worth.
 
     Example:
         >>> times(52.0, 0.0389), times(1.5, 0.25)
@@ -101,6 +101,6 @@ def times(theirs: float, ours: float) -> str:
 
 
 def renew(readme: str, results: Results) -> str:
-    """The README with this table between its marks, or as it is where it has none."""
+    """Return the README with this table between its marks, or as it is where it has none."""
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.S)
     return pattern.sub(lambda _: f"{BEGIN}\n\n{front_table(results)}\n\n{END}", readme)

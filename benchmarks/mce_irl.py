@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def problem(expert_noise: float = 0.1):
-    """The learner's world and the expert's occupancy of the benchmark cell."""
+    """Return the learner's world and the expert's occupancy of the benchmark cell."""
     from robustirl import envs
     from robustirl.planning import expert_policy, state_occupancy
 
@@ -123,7 +123,7 @@ def time_figure() -> dict[str, dict[str, float]]:
 
 
 def time_import() -> dict[str, float]:
-    """What `import robustirl` adds to importing JAX, in fresh processes."""
+    """Return what `import robustirl` adds to importing JAX, in fresh processes."""
     outputs = [
         subprocess.run([sys.executable, "-c", IMPORT_PROGRAM], capture_output=True, text=True, check=True).stdout
         for _ in range(5)
@@ -132,7 +132,7 @@ def time_import() -> dict[str, float]:
 
 
 def time_peer(python: Path, steps: int) -> dict:
-    """One step of imitation's MCE IRL on the same world, in its own environment and on the same core."""
+    """Return one step of imitation's MCE IRL on the same world, in its own environment and on the same core."""
     import jax.numpy as jnp
 
     world, rho = problem()
@@ -149,7 +149,7 @@ def time_peer(python: Path, steps: int) -> dict:
 
 
 def describe_machine(cores: set[int]) -> dict[str, object]:
-    """What the numbers were measured on."""
+    """Return what the numbers were measured on."""
     info = Path("/proc/cpuinfo")
     models = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
     packages = ("robustirl", "jax", "jaxlib", "equinox", "optax", "numpy")
@@ -163,7 +163,7 @@ def describe_machine(cores: set[int]) -> dict[str, object]:
 
 
 def report(result: dict) -> None:
-    """The numbers, for people."""
+    """Print the numbers as a table."""
     print(f"\n{result['machine']['cpu']}, {result['machine']['cores']} cores, {result['machine']['date']}")
     for when, times in result["one_run"].items():
         for alpha, numbers in times.items():

@@ -17,7 +17,7 @@ TRIADS = 20  # In one call.
 
 
 def describe_machine() -> dict[str, Any]:
-    """What the numbers hang on."""
+    """Return what the numbers hang on."""
     import jax
 
     import robustirl
@@ -42,7 +42,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def cpu_model() -> str:
-    """The processor's name, as the system gives it."""
+    """Return the processor's name, as the system gives it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
@@ -51,7 +51,7 @@ def cpu_model() -> str:
 def timed(
     run: Callable[[], Any], *, repeats: int = 5, seconds: float = 10.0, compiled: bool = False
 ) -> tuple[dict[str, Any], Any]:
-    """Seconds of the first call, which compiles, and of warm ones; and what the last call returned.
+    """Return seconds of the first call, which compiles, and of warm ones; and what the last call returned.
 
     What is compiled already has no first call. There is at least one warm call, there are at most `repeats`, and no
     more once the seconds are spent.
@@ -76,12 +76,12 @@ def timed(
 
 
 def memory_now() -> int:
-    """Bytes resident now, or in use on the accelerator."""
+    """Return bytes resident now, or in use on the accelerator."""
     return _device_memory("bytes_in_use") if on_accelerator() else _resident("VmRSS")
 
 
 def memory_peak() -> int:
-    """The most bytes that were resident since the last `forget_peak`, or were ever in use on the accelerator."""
+    """Return the most bytes that were resident since the last `forget_peak`, or were ever in use on the accelerator."""
     return _device_memory("peak_bytes_in_use") if on_accelerator() else _resident("VmHWM")
 
 
@@ -98,7 +98,7 @@ def forget_peak() -> bool:
 
 
 def on_accelerator() -> bool:
-    """Whether JAX computes elsewhere than on the processor."""
+    """Return whether JAX computes elsewhere than on the processor."""
     import jax
 
     return jax.default_backend() != "cpu"
@@ -117,7 +117,7 @@ def _resident(name: str) -> int:
 
 
 def bandwidth(size: int = STREAM) -> dict[str, Any]:
-    """Bytes a second of a·x + y on long vectors of doubles: two read, one written (the triad of STREAM)."""
+    """Return bytes a second of a·x + y on long vectors of doubles: two read, one written (the triad of STREAM)."""
     import jax
     import jax.numpy as jnp
 

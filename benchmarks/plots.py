@@ -26,7 +26,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def draw(results: Results, folder: Path) -> list[Path]:
-    """All figures there are results for."""
+    """Draw all figures there are results for."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     if results.cpu or results.gpu:
@@ -40,7 +40,7 @@ def draw(results: Results, folder: Path) -> list[Path]:
 
 
 def time_series(results: Results, discount: float) -> dict[str, list[Row]]:
-    """The rows of every curve: ours by device and noise, and the peers."""
+    """Return the rows of every curve: ours by device and noise, and the peers."""
     found: dict[str, list[Row]] = {}
     for place, device in ((results.cpu, "CPU"), (results.gpu, "GPU")):
         for noise_model, suffix in ((LOCAL, ""), (FULL, ", full rows")):
@@ -53,7 +53,7 @@ def time_series(results: Results, discount: float) -> dict[str, list[Row]]:
 
 
 def fastest(place: Place, peer: str, discount: float) -> list[Row]:
-    """A peer's fastest row of every size."""
+    """Return a peer's fastest row of every size."""
     rows: dict[int, Row] = {}
     for row in place.find("peer", peer=peer, discount=discount):
         best = rows.get(row["states"])
@@ -86,7 +86,7 @@ def figure_time(results: Results) -> Figure:
 
 
 def slope(axis) -> None:
-    """A line of slope one, to compare with."""
+    """Draw a line of slope one, to compare with."""
     low, high = axis.get_xlim()
     bottom = axis.get_ylim()[0]
     xs = np.array([max(low, 1e3), high])
@@ -96,7 +96,7 @@ def slope(axis) -> None:
 
 
 def figure_memory(results: Results) -> Figure:
-    """Bytes while solving: the world's arrays and what the solver adds; for peers, the process's peak."""
+    """Draw bytes while solving: the world's arrays and what the solver adds; for peers, the process's peak."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 4.4), layout="constrained")
         axis = figure.subplots()
@@ -121,7 +121,7 @@ def figure_memory(results: Results) -> Figure:
 
 
 def figure_learnt(arrays: dict[str, np.ndarray]) -> Figure:
-    """A large world after robust IRL: true and learnt reward, where the player goes, and both occupancies."""
+    """Draw a large world after robust IRL: true and learnt reward, where the player goes, and both occupancies."""
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(13.5, 2.9), layout="constrained")
         axes = figure.subplots(1, 5)

@@ -21,7 +21,7 @@ class Place:
     rows: list[Row]
 
     def find(self, what: str, *, states: float | None = None, **labels: Any) -> list[Row]:
-        """The rows with these labels; of states, those within five per cent, since grids are squares."""
+        """Return the rows with these labels; of states, those within five per cent, since grids are squares."""
 
         def fits(row: Row) -> bool:
             near = states is None or ("states" in row and abs(math.log(row["states"] / states)) < 0.05)
@@ -30,12 +30,12 @@ class Place:
         return sorted(filter(fits, self.rows), key=lambda row: row.get("states", 0))
 
     def one(self, what: str, **labels: Any) -> Row | None:
-        """The only such row, if there is one."""
+        """Return the only such row, if there is one."""
         found = self.find(what, **labels)
         return found[0] if found else None
 
     def sizes(self) -> list[int]:
-        """All numbers of states that were looked at."""
+        """Return all numbers of states that were looked at."""
         return sorted({row["states"] for row in self.rows if row["what"] == "solve"})
 
     @property
@@ -59,7 +59,7 @@ class Results:
 
 
 def read(folder: Path) -> Results:
-    """The result files of a folder; where several hold one measurement, the latest counts."""
+    """Return the result files of a folder; where several hold one measurement, the latest counts."""
     files = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     scale = sorted((f for f in files.values() if f.get("benchmark") == "scale"), key=lambda f: f["machine"]["date"])
     return Results(
@@ -81,19 +81,19 @@ def _place(files: list[dict[str, Any]]) -> Place | None:
 
 
 def places(results: Results) -> list[tuple[str, Place]]:
-    """The machines there are results of."""
+    """Return the machines there are results of."""
     return [(device, place) for device, place in (("CPU", results.cpu), ("GPU", results.gpu)) if place]
 
 
 def table(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     head = list(head)
     lines = [head, ["---"] * len(head), *map(list, body)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def seconds(value: float | None) -> str:
-    """A time as people read it."""
+    """Return a time as people read it."""
     if value is None:
         return "–"
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
@@ -103,14 +103,14 @@ def seconds(value: float | None) -> str:
 
 
 def cell(row: Row | None) -> str:
-    """A time for a table."""
+    """Return a time for a table."""
     if row is None:
         return "–"
     return ("~ " if row.get("extrapolated") else "") + seconds(row["seconds"])
 
 
 def size_of(value: float | None) -> str:
-    """Bytes as people read them."""
+    """Return bytes as people read them."""
     if value is None:
         return "–"
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -120,12 +120,15 @@ def size_of(value: float | None) -> str:
 
 
 def one_run(small: dict[str, Any], alpha: str) -> float:
-    """Seconds of one small run, `alpha=1` or `alpha=0.9`: the better of the medians before and after the peer."""
+    """Return seconds of one small run, `alpha=1` or `alpha=0.9`.
+
+    The better of the medians before and after the peer.
+    """
     return min(when[alpha]["median"] for when in small["one_run"].values())
 
 
 def count(value: float) -> str:
-    """A whole number in groups of three digits."""
+    """Return a whole number in groups of three digits."""
     return f"{value:,.0f}".replace(",", " ")
 
 

@@ -88,7 +88,7 @@ def tables(results: Results, figures: list[Path]) -> str:
 
 
 def machines(results: Results) -> str:
-    """What was measured on what, and when."""
+    """Return what was measured on what, and when."""
     body = []
     for device, place in places(results):
         machine = place.machine
@@ -105,7 +105,7 @@ def machines(results: Results) -> str:
 
 
 def aims(results: Results) -> str:
-    """Aims against measurements, and a profile for each that is missed."""
+    """Return aims against measurements, and a profile for each that is missed."""
     found = targets(results)
     body = []
     for aim in found:
@@ -118,7 +118,7 @@ def aims(results: Results) -> str:
 
 
 def growth(results: Results, names: dict[str, str]) -> str:
-    """Seconds of one solution over sizes."""
+    """Return seconds of one solution over sizes."""
     parts = [
         "## Time over size",
         "One robust soft solution (a soft one for α = 1) of the paper's first grid at any size, noise 0.1, to 1e-10."
@@ -139,7 +139,7 @@ def growth(results: Results, names: dict[str, str]) -> str:
 
 
 def peers(results: Results) -> list[str]:
-    """Ours beside others', in one run on one machine."""
+    """Return ours beside others', in one run on one machine."""
     body = []
     for discount in plots.DISCOUNTS:
         for states in results.cpu.sizes() if results.cpu else []:
@@ -167,7 +167,7 @@ def peers(results: Results) -> list[str]:
 
 
 def solvers(results: Results) -> str:
-    """All methods side by side, the fastest in bold and the one `auto` takes marked."""
+    """Return all methods side by side, the fastest in bold and the one `auto` takes marked."""
     parts = [
         "## Which solver wins where",
         "Cold starts, local noise, α = 0.9. The fastest is in bold, the choice of `planning.solve` has a dagger."

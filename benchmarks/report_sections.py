@@ -5,7 +5,7 @@ from reading import LOCAL, NOISES, Results, cell, count, places, seconds, size_o
 
 
 def memory(results: Results, names: dict[str, str]) -> str:
-    """Bytes by kernel and size."""
+    """Return bytes by kernel and size."""
     body = []
     for device, place in places(results):
         for noise_model in NOISES:
@@ -24,7 +24,7 @@ def memory(results: Results, names: dict[str, str]) -> str:
 
 
 def profile(results: Results) -> str:
-    """Products and sweeps against the speed of memory."""
+    """Return products and sweeps against the speed of memory."""
     parts = [
         "## What solving is made of",
         "A product is P x for the chain of a policy, five diagonals on a grid; a sweep is one backup of value"
@@ -48,7 +48,7 @@ def profile(results: Results) -> str:
 
 
 def learning(results: Results, names: dict[str, str]) -> str:
-    """IRL by the step, many small runs, and the occupancy solve."""
+    """Tabulate IRL by the step, many small runs, and the occupancy solve."""
     body, batches, visits = [], [], []
     for device, place in places(results):
         for row in place.find("irl"):
@@ -94,7 +94,7 @@ def learning(results: Results, names: dict[str, str]) -> str:
 
 
 def continuous(results: Results) -> str:
-    """The continuous experiment, where it was run."""
+    """Return the continuous experiment, where it was run."""
     body = []
     for found in results.continuous:
         machine = found["machine"]

@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="states, rounded down to squares")
     parser.add_argument("--noise-models", nargs="+", default=NOISE_MODELS, choices=NOISE_MODELS)
@@ -84,7 +84,10 @@ def parse() -> argparse.Namespace:
 
 
 def size_job(options: argparse.Namespace, states: int, noise_model: str, irl_steps: int, patience: float) -> Job:
-    """The job of one size and noise model; methods are compared and rewards are learnt under local noise alone."""
+    """Return the job of one size and noise model.
+
+    Methods are compared and rewards are learnt under local noise alone.
+    """
     local = noise_model == NOISE_MODELS[0]
     picture = str(options.picture) if options.picture and states == max(options.sizes) else None
     return "size", {
@@ -101,14 +104,14 @@ def size_job(options: argparse.Namespace, states: int, noise_model: str, irl_ste
 
 
 def batch_job(options: argparse.Namespace, patience: float) -> list[Job]:
-    """The runs of the paper's figures."""
+    """Return the runs of the paper's figures."""
     if options.no_batches or options.quick:
         return []
     return [("batch", {"noise_model": "uniform-state", "environments": 6, "steps": 200, "patience": patience})]
 
 
 def plan_cpu(options: argparse.Namespace) -> list[Job]:
-    """Peers right after ours of the same size, so that a slow spell of the machine hits both."""
+    """Order jobs: peers come right after ours of the same size, so that a slow spell of the machine hits both."""
     jobs: list[Job] = []
     for states in sorted(options.sizes):
         steps = 2 if options.quick else min(200, max(3, 1_000_000 // states))
@@ -123,7 +126,7 @@ def plan_cpu(options: argparse.Namespace) -> list[Job]:
 
 
 def plan_gpu(options: argparse.Namespace) -> list[Job]:
-    """The largest world and the batches first: what time does not suffice for is the least."""
+    """Return the largest world and the batches first: what time does not suffice for is the least."""
     jobs: list[Job] = []
     for noise_model in options.noise_models:
         for states in sorted(options.sizes, reverse=True):
@@ -133,14 +136,14 @@ def plan_gpu(options: argparse.Namespace) -> list[Job]:
 
 
 def run(kind: str, job: dict[str, Any], end: float) -> list[dict[str, Any]]:
-    """The rows of one worker; those it had written when time ran out, if it did."""
+    """Yield the rows of one worker; those it had written when time ran out, if it did."""
     source = str(HERE.parent / "src")
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     return lines_of([sys.executable, str(WORKER), kind, json.dumps(job)], end, {**os.environ, "PYTHONPATH": path})
 
 
 def run_peers(job: dict[str, Any], options: argparse.Namespace, end: float) -> list[dict[str, Any]]:
-    """The same world, solved by others."""
+    """Return the same world, solved by others."""
     rows = []
     discounts = [f"{discount:g}" for discount in job["discounts"]]
     with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +162,7 @@ def run_peers(job: dict[str, Any], options: argparse.Namespace, end: float) -> l
 
 
 def lines_of(command: list[str], end: float, environment: dict[str, str]) -> list[dict[str, Any]]:
-    """The JSON lines a command prints before the end, and a line more if it fails."""
+    """Yield the JSON lines a command prints before the end, and a line more if it fails."""
     try:
         left = max(end - time.monotonic(), 1.0)
         done = subprocess.run(command, stdout=subprocess.PIPE, timeout=left, check=False, env=environment)
@@ -174,7 +177,7 @@ def lines_of(command: list[str], end: float, environment: dict[str, str]) -> lis
 
 
 def save(result: dict[str, Any], path: Path) -> None:
-    """The whole file or the one before it, never half of one."""
+    """Write a whole file or leave the one before it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     temporary.replace(path)

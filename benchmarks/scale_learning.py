@@ -12,7 +12,7 @@ from scale_world import TOLERANCE, emit, grid, say
 
 
 def learn(common: dict[str, Any], job: dict[str, Any], world, reward) -> None:
-    """Robust IRL, from a soft expert in the noisy world to a learner in one without noise."""
+    """Measure robust IRL, from a soft expert in the noisy world to a learner in one without noise."""
     from robustirl.irl import fit
     from robustirl.mdp import MarkovGame
     from robustirl.planning import solve, state_occupancy
@@ -46,7 +46,7 @@ def learn(common: dict[str, Any], job: dict[str, Any], world, reward) -> None:
 
 
 def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -> None:
-    """The learnt reward, the player's direction and the occupancies, on at most so many cells a side."""
+    """Return the learnt reward, the player's direction and the occupancies, on at most so many cells a side."""
     side = math.isqrt(len(true_reward))
     share = max(side // most, 1)
     cells = side // share * share
@@ -69,7 +69,10 @@ def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -
 
 
 def batch_job(job: dict[str, Any]) -> None:
-    """The runs of the paper's figures, many at a time: one environment, then all six, like-shaped ones together."""
+    """Return the runs of the paper's figures, many at a time.
+
+    One environment, then all six, like-shaped ones together.
+    """
     from robustirl.irl import fit_batch
     from robustirl.paper.finite import grid_of_specs
     from robustirl.paper.finite.context import ExperimentContext

@@ -39,7 +39,7 @@ def name_of(solver: object) -> str:
 
 
 def size_job(job: dict[str, Any]) -> None:
-    """All that is measured at one size and noise model."""
+    """Measure all that is asked for at one size and noise model."""
     import jax
     import jax.numpy as jnp
 
@@ -101,7 +101,10 @@ def size_job(job: dict[str, Any]) -> None:
 
 
 def other_methods(job: dict[str, Any], states: int, discount: float, sweep_seconds: float) -> list[str]:
-    """The other methods that end in reasonable time here; value iteration may be extrapolated from its sweeps."""
+    """Return the other methods that end in reasonable time here.
+
+    Value iteration may be extrapolated from its sweeps.
+    """
     on_host = not measuring.on_accelerator()
     found = ["newton-krylov"]
     if states <= LARGEST_MATRIX:
@@ -114,19 +117,19 @@ def other_methods(job: dict[str, Any], states: int, discount: float, sweep_secon
 
 
 def sweeps_needed(discount: float) -> float:
-    """Sweeps of value iteration from a first residual as large as the value: log(tolerance (1-γ)) / log γ."""
+    """Return sweeps of value iteration from a first residual as large as the value: log(tolerance (1-γ)) / log γ."""
     return math.log(TOLERANCE * (1 - discount)) / math.log(discount)
 
 
 def nbytes(tree) -> int:
-    """Bytes of all arrays of a tree."""
+    """Return bytes of all arrays of a tree."""
     import jax
 
     return sum(leaf.nbytes for leaf in jax.tree.leaves(tree))
 
 
 def describe(solution) -> dict[str, Any]:
-    """The verdict on a solution, and its value in a number that others can be compared with."""
+    """Return the verdict on a solution, and its value in a number that others can be compared with."""
     verdict = solution.verdict
     return {
         "converged": bool(verdict.converged),
@@ -137,7 +140,7 @@ def describe(solution) -> dict[str, Any]:
 
 
 def remember(common: dict[str, Any], run, base: int, given: int) -> None:
-    """What solving takes: the process's peak since it began, and what a warm call adds to the world's arrays.
+    """Return what solving takes: the process's peak since it began, and what a warm call adds to the world's arrays.
 
     The first counts the making of the world and the compiler too. On an accelerator, whose peak cannot be reset, both
     are the peak of what was in use there.
@@ -158,7 +161,7 @@ def remember(common: dict[str, Any], run, base: int, given: int) -> None:
 
 
 def profile(common: dict[str, Any], game, reward) -> float:
-    """One product with the chain of a policy and one sweep: what solving is made of; the seconds of a sweep."""
+    """Return one product with the chain of a policy and one sweep: what solving is made of; the seconds of a sweep."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -193,7 +196,7 @@ def profile(common: dict[str, Any], game, reward) -> float:
 
 
 def export_job(job: dict[str, Any]) -> None:
-    """The world as lists of successors in a file, for the peers."""
+    """Return the world as lists of successors in a file, for the peers."""
     import jax.numpy as jnp
 
     from robustirl.mdp import BandedKernel

@@ -13,17 +13,17 @@ TOLERANCE = 1e-10
 
 
 def emit(what: str, **row: Any) -> None:
-    """One measurement, for whoever reads our output."""
+    """Print one measurement, for whoever reads our output."""
     print(json.dumps({"what": what, **row}), flush=True)
 
 
 def say(text: str) -> None:
-    """A word on how far we are."""
+    """Print how far the measurement is."""
     print(text, file=sys.stderr, flush=True)
 
 
 def grid(states: int, noise: float, noise_model: str, discount: float = 0.99):
-    """The paper's first grid at any size, and its true reward."""
+    """Return the paper's first grid at any size, and its true reward."""
     side = math.isqrt(states)
     world = envs.GridWorld("gridworld", rewards=danger_grid(side, (INNER, INNER)), discount=discount)
     return world.mdp(noise, noise_model), world.reward

@@ -40,7 +40,7 @@ class Target:
 
 
 def targets(results: Results) -> list[Target]:
-    """All aims."""
+    """Return all aims."""
     found = _small(results)
     for place, device in ((results.cpu, "CPU"), (results.gpu, "GPU")):
         goals = {75: (2.5, 0.2), 450: (15.0, 0.5)}
@@ -102,20 +102,20 @@ def solve_seconds(place: Place | None, states: float, discount: float, alpha: fl
 
 
 def solve_row(place: Place | None, states: float, discount: float, alpha: float = 0.9) -> Row | None:
-    """The row of that."""
+    """Return the row of that."""
     labels = {"states": states, "discount": discount, "alpha": alpha, "auto": True}
     rows = [place.one("solve", noise_model=model, **labels) for model in (LOCAL, FULL)] if place else []
     return max((row for row in rows if row), key=lambda row: row["seconds"], default=None)
 
 
 def best_peer(place: Place | None, peer: str, states: float, discount: float) -> tuple[float, str] | None:
-    """The fastest method of a peer that came to an end, and its name."""
+    """Return the fastest method of a peer that came to an end, and its name."""
     rows = place.find("peer", peer=peer, states=states, discount=discount) if place else []
     return min(((row["seconds"], row["method"]) for row in rows if row.get("seconds")), default=None)
 
 
 def exponent(place: Place | None, discount: float, low: float = 1e4, high: float = 1e6) -> float | None:
-    """P of seconds ~ Sᵖ between two sizes, the worse of the two noise models."""
+    """Return p of seconds ~ Sᵖ between two sizes, the worse of the two noise models."""
     found = []
     for model in (LOCAL, FULL):
         rows = [

@@ -52,5 +52,5 @@ def names(room: str) -> list[str]:
 
 
 def _inside(link: str, depth: int) -> bool:
-    """Whether a link's steps upwards stay within the pages."""
+    """Return whether a link's steps upwards stay within the pages."""
     return link.count("../") <= depth

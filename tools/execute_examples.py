@@ -49,12 +49,12 @@ class Run(NamedTuple):
 
 
 def examples() -> list[Path]:
-    """The scripts, by name."""
+    """Return the scripts, by name."""
     return sorted(EXAMPLES.glob("*.py"))
 
 
 def cells(script: str) -> list[Cell]:
-    r"""A script taken apart.
+    r"""Return a script taken apart.
 
     Example:
         >>> cells("# %% [markdown]\n# # Title\n#\n# Words.\n\n# %%\nprint(1)\n")
@@ -87,7 +87,7 @@ def execute(path: Path, *, quick: bool = False) -> Run:
 
 
 def page(path: Path, run: Run) -> str:
-    """The page of an example."""
+    """Return the page of an example."""
     name, outputs, figures = path.stem, iter(run.outputs), 0
     parts = []
     for cell in cells(path.read_text("utf-8")):
@@ -106,12 +106,15 @@ def page(path: Path, run: Run) -> str:
 
 
 def on_page(prose: str) -> str:
-    """Prose with its links as they are from the page: a script says where documentation is seen from its own folder."""
+    """Return prose with its links as they are from the page.
+
+    A script says where documentation is seen from its own folder.
+    """
     return prose.replace("](../docs/", "](../")
 
 
 def image(name: str, number: int) -> str:
-    """The file of a figure."""
+    """Return the file of a figure."""
     return f"example-{name}-{number}.png"
 
 
@@ -134,7 +137,7 @@ def _standing_in(path: Path, arguments: list[str]) -> Iterator[None]:
 
 
 def _pictures() -> Iterator[bytes]:
-    """The open figures, which are closed by it."""
+    """Return the open figures, which are closed by it."""
     from PIL import Image
 
     for number in plt.get_fignums():

@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def look_inside(wheel: Path) -> None:
-    """A lean wheel: the package, its templates, its metadata, and the mark of a typed one."""
+    """Check that the wheel is lean: the package, its templates, its metadata, and the mark of a typed one."""
     names = zipfile.ZipFile(wheel).namelist()
     strays = [name for name in names if not name.startswith(("robustirl/", "robustirl-")) or "__pycache__" in name]
     assert not strays, strays
@@ -81,7 +81,7 @@ def install(home: Path, what: str) -> None:
 
 
 def refuse(home: Path, extra: str) -> None:
-    """Without the extra its line must end in our sentence, not in an ImportError."""
+    """Check that without the extra its line ends in our sentence, not in an ImportError."""
     if extra == "docs":
         return  # Nothing of ours imports it.
     done = run(home, "python", "-c", EXTRAS[extra], capture_output=True, text=True, check=False)

@@ -68,7 +68,7 @@ def fuzz_with_coverage(name: str, seconds: float, out: Path, seed: int) -> Row:
 
 
 def inside(name: str, out: Path, options: list[str]) -> None:
-    """The process that atheris runs in."""
+    """Run as the process of atheris."""
     atheris = importlib.import_module("atheris")  # Not among the requirements, and unknown to type checkers.
     # Imported before instrumentation, and so left alone: what matters is which lines of the loaders run.
     import jax.numpy  # noqa: F401

@@ -96,7 +96,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every mutant of a file."""
+    """Return every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     tuned = {id(node) for constant in _tuning(tree, path) for node in ast.walk(constant)}
     for place, node in enumerate(ast.walk(tree)):
@@ -114,7 +114,7 @@ def _tuning(tree: ast.Module, path: Path) -> list[ast.stmt]:
 
 
 def _change(node: ast.AST):
-    """What can be done to a node: a word for it, and the deed."""
+    """Return what can be done to a node: a name and a function for each."""
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         other = BINARY[type(node.op)]
         return f"{type(node.op).__name__} -> {other.__name__}", lambda: setattr(node, "op", other())
@@ -139,7 +139,7 @@ def _change(node: ast.AST):
 
 
 def mutate(text: str, mutant: Mutant) -> str:
-    """The file with the change."""
+    """Return the file with the change."""
     tree = ast.parse(text)
     change = _change(list(ast.walk(tree))[mutant.node])
     assert change is not None
@@ -148,7 +148,7 @@ def mutate(text: str, mutant: Mutant) -> str:
 
 
 def changed_line(text: str, mutant: Mutant) -> str:
-    """The line that the change makes: what a mutant is known by, wherever it moves in its file."""
+    """Return the line that the change makes: what a mutant is known by, wherever it moves in its file."""
     lines = zip(_plain(text), mutate(text, mutant).splitlines(), strict=True)
     return next(after.strip() for before, after in lines if after != before)
 
@@ -171,7 +171,10 @@ def sources() -> list[Path]:
 
 
 def noticing(file: str) -> list[list[str]]:
-    """The tests that ought to notice: the file's own examples and the tests of its name, then those named above."""
+    """Return the tests that ought to notice.
+
+    The file's own examples and the tests of its name, then those named above.
+    """
     path = Path(file)
     room, name = Path(*path.parts[2:-1]), path.stem
     own = [file, f"tests/{room}/test_{name}.py"]
@@ -183,7 +186,7 @@ def noticing(file: str) -> list[list[str]]:
 
 
 def draw(everything: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
-    """A random sample in which every file has its share (but at least one), in random order."""
+    """Return a random sample in which every file has its share (but at least one), in random order."""
     files = collections.Counter(mutant.file for mutant in everything)
     sample = []
     for file, held in files.items():
@@ -194,13 +197,13 @@ def draw(everything: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table as they were written."""
+    """Return the rows of a table as they were written."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def write_table(rows: Sequence[dict[str, str]], path: Path) -> None:
-    """The table as CSV; after every mutant, so that an interrupt loses nothing."""
+    """Write the table as CSV; after every mutant, so that an interrupt loses nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS)
@@ -209,7 +212,7 @@ def write_table(rows: Sequence[dict[str, str]], path: Path) -> None:
 
 
 def by_file(rows: Iterable[dict[str, str]]) -> str:
-    """The verdicts, counted file by file, as Markdown."""
+    """Return the verdicts, counted file by file, as Markdown."""
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for row in rows:
         counts[f"{_place(Path(row['file']))}.py"][row["verdict"]] += 1
@@ -221,7 +224,7 @@ def by_file(rows: Iterable[dict[str, str]]) -> str:
 
 
 def known_equivalents() -> dict[tuple[str, str], str]:
-    """Survivors that were looked at and found to change nothing that matters, and why."""
+    """Return survivors that were looked at and found to change nothing that matters, and why."""
     return {(row["file"], row["mutant"]): row["why"] for row in read_table(EQUIVALENT)}
 
 

@@ -31,7 +31,7 @@ WORDS = (
 
 
 def mutations(seeds: list[bytes], rng: np.random.Generator, *, as_json: bool = False) -> Iterator[bytes]:
-    """Damaged inputs without end."""
+    """Yield damaged inputs without end."""
     while True:
         content = seeds[rng.integers(len(seeds))]
         if as_json and rng.random() < 0.9:
@@ -74,7 +74,7 @@ def _damaged(content: bytes, seeds: list[bytes], rng: np.random.Generator) -> by
 
 
 def _replaced(value: Any, rng: np.random.Generator) -> Any:
-    """The value with something inside of it, or itself, replaced, left out or doubled."""
+    """Return the value with something inside of it, or itself, replaced, left out or doubled."""
     if isinstance(value, dict) and value and rng.random() < 0.93:
         name = list(value)[rng.integers(len(value))]
         if rng.random() < 0.1:
@@ -108,7 +108,7 @@ def fuzz(
     slowest: float = 10.0,
     seeds: list[bytes] | None = None,
 ) -> Iterator[BrokenError | bool]:
-    """Damaged inputs tried one after another: whether each was accepted, or how the loader broke.
+    """Try damaged inputs one after another; yield whether each was accepted, or how the loader broke.
 
     An input that takes longer than `slowest` seconds counts as broken, too. `seeds` stand in for the target's own,
     which may take a while to make.

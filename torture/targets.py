@@ -57,7 +57,7 @@ class UnclearError(AssertionError):
 
 
 def try_input(target: Target, content: bytes) -> bool:
-    """Whether the loader accepts the input; anything but acceptance or one plain sentence is raised on."""
+    """Return whether the loader accepts the input; anything but acceptance or one plain sentence is raised on."""
     with tempfile.TemporaryDirectory(dir=_memory()) as folder, warnings.catch_warnings():
         warnings.simplefilter("error")  # A loader warns about nothing: it reads a file or refuses it.
         path = Path(folder) / f"input{target.suffix}"
@@ -89,7 +89,7 @@ def _sound_npz() -> bytes:
 
 
 def kept(name: str) -> list[bytes]:
-    """The valid inputs of a target that the tests keep in files, where making them takes a while."""
+    """Return the valid inputs of a target that the tests keep in files, where making them takes a while."""
     folder = Path(__file__).parents[1] / "tests" / "reliability" / "corpus" / name
     return [path.read_bytes() for path in sorted(folder.glob("seed-*"))]
 
@@ -111,7 +111,7 @@ def _demo_seeds(suffix: str) -> Callable[[], list[bytes]]:
 
 
 def _one_member(path: Path) -> object:
-    """Demonstrations whose array of states is, in an otherwise sound .npz file, what was given."""
+    """Read demonstrations whose array of states is, in an otherwise sound .npz file, what was given."""
     return _with_member(path, _sound_npz(), "states.npy", demonstrations.load)
 
 
@@ -142,7 +142,7 @@ def _kernel_seeds() -> list[bytes]:
 
 
 def _world_with_kernel(path: Path) -> object:
-    """A world whose kernel is what was given."""
+    """Make a world whose kernel is what was given."""
     return _with_member(path, _world_seeds()[0], "kernel.npy", from_file)
 
 
@@ -156,7 +156,7 @@ def _npy_seeds() -> list[bytes]:
 
 
 def _models() -> list[tuple[bytes, bool]]:
-    """Saved models: a fit, an estimator with a linear reward, one with a network."""
+    """Return saved models: a fit, an estimator with a linear reward, one with a network."""
     import jax
 
     from robustirl.rewards import LinearReward, NetworkReward
@@ -200,7 +200,7 @@ _ARRAYS: dict[str, np.ndarray] = {}
 
 
 def _with_note(path: Path) -> None:
-    """A saved model whose note is what was given, with a checksum that fits."""
+    """Read a saved model whose note is what was given, with a checksum that fits."""
     if not _ARRAYS:
         for content in kept("model") or [content for content, _ in _models()]:
             _ARRAYS.update(_archive(content).arrays)
@@ -237,7 +237,7 @@ def _record_seeds() -> list[bytes]:
 
 
 def _with_records(path: Path) -> None:
-    """A batch whose records are what was given, with a checksum that fits, read through a store."""
+    """Read a batch whose records are what was given, with a checksum that fits, read through a store."""
     text, arrays = path.read_bytes(), {"all_reward": np.zeros((1, 3))}
     checksum = np.array(digest(text, arrays))
     buffer = io.BytesIO()
@@ -266,7 +266,7 @@ MINARI_ID = "walks/few-v0"
 
 @functools.cache
 def _minari_files() -> dict[str, bytes]:
-    """The files of a Minari dataset, by their place in its folder."""
+    """Return the files of a Minari dataset, by their place in its folder."""
     with tempfile.TemporaryDirectory() as folder, _datasets_in(folder):
         demonstrations.to_minari(_demos()[0].subset([0]), MINARI_ID)
         top = Path(folder) / MINARI_ID
@@ -287,7 +287,7 @@ def _datasets_in(folder: str) -> Iterator[None]:
 
 
 def _minari(name: str = "data/metadata.json") -> Target:
-    """A Minari dataset whose metadata are what was given."""
+    """Read a Minari dataset whose metadata are what was given."""
 
     def load(path: Path) -> None:
         with tempfile.TemporaryDirectory(dir=_memory()) as folder, _datasets_in(folder):
@@ -320,7 +320,7 @@ TARGETS: dict[str, Target] = {
 
 
 def chosen(names: Sequence[str]) -> dict[str, Target]:
-    """The targets of these names, or all."""
+    """Return the targets of these names, or all."""
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         raise SystemExit(f"there is no target {unknown[0]!r}; choose from {', '.join(TARGETS)}.")

@@ -65,7 +65,7 @@ class Workshop:
         self._kills: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
 
     def try_change(self, file: str, text: str, stages: Sequence[Sequence[str]]) -> tuple[str, str, float]:
-        """What the tests say of a file with another text: a verdict, the test behind it, and the seconds it took.
+        """Return what the tests say of a file with another text: a verdict, the test behind it, and the seconds.
 
         The tests of a stage are run if all those before have passed.
         """
@@ -99,7 +99,10 @@ class Workshop:
         return "killed", run.failed or "import"
 
     def _baseline(self, tests: Sequence[str]) -> dict[str, float] | None:
-        """The seconds that each of these tests takes where nothing is wrong; none if not all of them pass there."""
+        """Return the seconds that each of these tests takes where nothing is wrong.
+
+        None if not all of them pass there.
+        """
         kept = self._cache / f"sound-{self._digest(tests)}.json"
         if not kept.exists():
             begin = time.monotonic()
@@ -113,7 +116,10 @@ class Workshop:
         return json.loads(kept.read_text(encoding="utf-8"))
 
     def _digest(self, tests: Sequence[str]) -> str:
-        """Of all that decides whether these tests pass: the sources, the tests, and what tests share."""
+        """Return a checksum of all that decides whether these tests pass.
+
+        The sources, the tests, and what tests share.
+        """
         shared = [path for path in self._tree.glob("tests/**/*.py") if not path.name.startswith("test_")]
         files = {*self._tree.glob("src/**/*.py"), *shared, *self._tree.glob("pyproject.toml")}
         for test in tests:
@@ -188,7 +194,10 @@ class _Watch:
 
 
 def _wait(child: int, begun: Path, usual: Mapping[str, float] | None) -> int | None:
-    """A child's exit code, minus a signal if that ended it; None if its present test takes far longer than usual."""
+    """Return a child's exit code, minus a signal if that ended it.
+
+    None if its present test takes far longer than usual.
+    """
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:

@@ -23,7 +23,7 @@ PROBES = 3  # Sweeps to time before deciding whether to go on.
 
 
 def sweep(world: dict[str, np.ndarray], value: np.ndarray, discount: float, alpha: float) -> np.ndarray:
-    """The two-player backup: a soft maximum for the player's share, a minimum for the opponent's."""
+    """Return the two-player backup: a soft maximum for the player's share, a minimum for the opponent's."""
     q = discount * (world["chances"] * value[world["targets"]]).sum(-1)
     high = np.where(world["mask"], q, -np.inf)
     low = np.where(world["mask"], q, np.inf)
@@ -33,7 +33,7 @@ def sweep(world: dict[str, np.ndarray], value: np.ndarray, discount: float, alph
 
 
 def solve(world: dict[str, np.ndarray], discount: float, alpha: float, limit: float) -> dict[str, object]:
-    """Seconds to the solution, or a promise of them."""
+    """Return seconds to the solution, or a promise of them."""
     value = np.zeros(len(world["reward"]))
     begin, sweeps, residual = time.perf_counter(), 0, math.inf
 
@@ -52,7 +52,7 @@ def solve(world: dict[str, np.ndarray], discount: float, alpha: float, limit: fl
 
 
 def peak_bytes() -> int:
-    """The most memory this process ever held."""
+    """Return the most memory this process ever held."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)

@@ -32,7 +32,7 @@ class OutOfTimeError(Exception):
 
 
 def problem(world: dict[str, np.ndarray], discount: float) -> DiscreteDP:
-    """The world as state-action pairs with a sparse matrix, the form QuantEcon has for large worlds."""
+    """Return the world as state-action pairs with a sparse matrix, the form QuantEcon has for large worlds."""
     mask, targets, chances = world["mask"], world["targets"], world["chances"]
     states, actions = np.nonzero(mask)
     pairs = np.broadcast_to(np.arange(len(states))[:, None], (len(states), targets.shape[2]))
@@ -43,7 +43,7 @@ def problem(world: dict[str, np.ndarray], discount: float) -> DiscreteDP:
 
 
 def solve(ddp: DiscreteDP, method: str, limit: float) -> dict[str, object]:
-    """Seconds of one solution, or that it takes more than the limit."""
+    """Return seconds of one solution, or that it takes more than the limit."""
 
     def stop(*_: object) -> None:
         raise OutOfTimeError
@@ -62,14 +62,14 @@ def solve(ddp: DiscreteDP, method: str, limit: float) -> dict[str, object]:
 
 
 def peak_bytes() -> int:
-    """The most memory this process ever held."""
+    """Return the most memory this process ever held."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
 
 
 def corridor() -> dict[str, np.ndarray]:
-    """A world of three states, to compile on."""
+    """Return a world of three states, to compile on."""
     targets = np.array([[[0], [1]], [[0], [2]], [[1], [2]]])
     return {
         "targets": targets,

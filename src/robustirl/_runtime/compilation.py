@@ -39,7 +39,7 @@ def compilation() -> Iterator[Compilation]:
 
 @functools.cache
 def _total() -> Compilation:
-    """All of this process's since the first call; listeners cannot be taken back in every version of JAX."""
+    """Count those of this process since the first call; listeners cannot be taken back in every version of JAX."""
     total = Compilation()
 
     def listen(event: str, duration_secs: float, **kwargs: object) -> None:

@@ -21,7 +21,7 @@ Built = TypeVar("Built")
 
 
 def read_arrays(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name, if all of them are plain.
+    """Return the arrays of an .npz file by name, if all of them are plain.
 
     Example:
         >>> buffer = io.BytesIO()
@@ -118,7 +118,7 @@ def require_kinds(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a JSON value, or an array, may stand where the type is asked for."""
+    """Return whether a JSON value, or an array, may stand where the type is asked for."""
     if hint is Any:
         return True
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:

@@ -151,7 +151,7 @@ class DeviceModule(ScopedModule):
 
 
 def _as_device(given: Any) -> Any:
-    """The arguments of a method as JAX arrays, itself included, whose arrays a result has as NumPy's."""
+    """Return the arguments of a method as JAX arrays, itself included, whose arrays a result has as NumPy's."""
 
     def one(leaf: Any) -> Any:
         return jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf

@@ -41,7 +41,7 @@ class Compare:
 
 
 def run_compare(command: Compare) -> int:
-    """The `compare` command."""
+    """Run the `compare` command."""
     if command.worst > 0:
         as_count("--draws", command.draws, 1)
     specs = tuple(

@@ -65,7 +65,7 @@ class Continuous:
 
 
 def run_continuous(command: Continuous) -> int:
-    """The `continuous` command."""
+    """Run the `continuous` command."""
     if command.records is not None:
         records = command.records
         run_with_progress(lambda progress: _draw_packed(records, command.out, progress), 0)

@@ -85,7 +85,7 @@ class Demos:
 
 
 def run_demos(command: Demos) -> int:
-    """The `demos` command."""
+    """Run the `demos` command."""
     match command.action:
         case Make():
             _make(command.action)

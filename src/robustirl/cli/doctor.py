@@ -85,7 +85,7 @@ def self_check() -> list[Check]:
 
 
 def extras() -> dict[str, dict[str, str | None]]:
-    """Every extra of the installed package: its libraries, each with the version that is here, or None.
+    """Return every extra of the installed package: its libraries, each with the version that is here, or None.
 
     They are read from the package's own metadata, so that no second list has to be kept.
     """
@@ -98,7 +98,7 @@ def extras() -> dict[str, dict[str, str | None]]:
 
 
 def run_doctor(command: Doctor) -> int:  # noqa: ARG001
-    """The `doctor` command."""
+    """Run the `doctor` command."""
     _say(f"robustirl {__version__}, Python {platform.python_version()}, {platform.platform()}")
     _say(", ".join(f"{name} {_version(name) or 'missing'}" for name in LIBRARIES))
     for device in jax.devices():

@@ -26,7 +26,7 @@ class Explore:
 
 
 def run_explore(command: Explore) -> int:
-    """The `explore` command."""
+    """Run the `explore` command."""
     progress = progress_bar()
     tasks = []
 

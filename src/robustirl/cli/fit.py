@@ -51,7 +51,7 @@ class Fit(LogOptions):
 
 
 def run_fit(command: Fit) -> int:
-    """The `fit` command."""
+    """Run the `fit` command."""
     require_output_folder(command.out)
     total = as_count("--steps", command.steps)
     options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _OTHERS}

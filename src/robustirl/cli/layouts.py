@@ -41,7 +41,7 @@ class Layouts:
 
 
 def run_layouts(command: Layouts) -> int:
-    """The `layouts` command."""
+    """Run the `layouts` command."""
     if 1.0 not in command.alphas or len(command.alphas) < 2:
         raise InvalidInputError(
             f"--alphas are {command.alphas}, but standard (1) and at least one robust α are needed, to compare them."

@@ -73,7 +73,7 @@ OPTIONS = {
 
 
 def plan_of(command: Reproduce) -> Plan:
-    """The command as a plan, after checking it."""
+    """Check the command and return it as a plan."""
     names = tuple(dict.fromkeys(command.environments))
     for name in names:
         envs.make(name)
@@ -85,7 +85,7 @@ def plan_of(command: Reproduce) -> Plan:
 
 
 def departures(command: Reproduce, plan: Plan) -> list[str]:
-    """A sentence for every experiment that sets an option itself which was asked to be something else.
+    """Return a sentence for every experiment that sets an option itself which was asked to be something else.
 
     Example:
         >>> command = Reproduce(("gridworld-4",), experiments=("all-alphas", "alpha-study"), alphas=(1.0, 0.7))
@@ -116,7 +116,7 @@ def _values(kept: object) -> str:
 
 
 def run_reproduce(command: Reproduce) -> int:
-    """The `reproduce` command."""
+    """Run the `reproduce` command."""
     plan = plan_of(command)
     for line in departures(command, plan):
         console.print(line, highlight=False, soft_wrap=True)
@@ -160,7 +160,7 @@ def _print_returns(name: str, model: str, records: list[Record]) -> None:
 
 
 def print_agreement(records: list[Record]) -> None:
-    """One line on how far the records are from the published numbers."""
+    """Return one line on how far the records are from the published numbers."""
     cells = compare(records)
     if not cells:
         console.print("none of these cells has a published number.")

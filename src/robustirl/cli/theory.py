@@ -61,7 +61,7 @@ class Theory:
 
 
 def run_theory(command: Theory) -> int:
-    """The `theory` command."""
+    """Run the `theory` command."""
     options = {} if command.discount is None else {"discount": command.discount}
     environment = envs.make(command.environment, **options)
     if command.tail is not None and command.demos is None:
@@ -115,7 +115,7 @@ def _require_no_expert(command: Theory) -> None:
 
 
 def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
-    """What can be said from an occupancy alone: whether it can be matched, and if not, how nearly."""
+    """Return what can be said from an occupancy alone: whether it can be matched, and if not, how nearly."""
     path = command.occupancy
     assert path is not None
     learner = environment.mdp(command.learner_noise, command.noise_model)
@@ -127,7 +127,7 @@ def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
 
 
 def _from_demos(command: Theory, environment: envs.Environment) -> int:
-    """The same from demonstrations, whose occupancy is an estimate with an error."""
+    """Return the same from demonstrations, whose occupancy is an estimate with an error."""
     assert command.demos is not None
     given = demonstrations.load(command.demos)
     learner = environment.mdp(command.learner_noise, command.noise_model)

@@ -30,7 +30,7 @@ def returns_to_go(rewards: Float[Array, "T N"], discount: Float[Array, ""] | flo
 
 
 def per_step_baseline(episodes: Episodes, returns: Float[Array, "T N"]) -> Float[Array, "T 1"]:
-    """The mean return to go of the episodes still running at step t."""
+    """Return the mean return to go of the episodes still running at step t."""
     running = episodes.active.sum(1, keepdims=True)
     return episodes.masked(returns).sum(1, keepdims=True) / jnp.maximum(running, 1)
 
@@ -74,7 +74,7 @@ def generalised_advantages(
 
 
 def normalised(episodes: Episodes, advantages: Float[Array, "T N"]) -> Float[Array, "T N"]:
-    """Advantages of mean zero and deviation one over the steps taken."""
+    """Return advantages of mean zero and deviation one over the steps taken."""
     count = jnp.maximum(episodes.active.sum(), 1)
     mean = episodes.masked(advantages).sum() / count
     centred = episodes.masked(advantages - mean)

@@ -34,17 +34,20 @@ class World(Protocol):
     def draw_size(self) -> int: ...
 
     def initial(self, *, key: PRNGKeyArray) -> Float[Array, " n"]:
-        """A first state."""
+        """Return a first state."""
         ...
 
     def step(
         self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
     ) -> Float[Array, " n"]:
-        """The next state, decided by uniform draws in [0, 1). Actions out of bounds are clipped, as the world says."""
+        """Return the next state, decided by uniform draws in [0, 1).
+
+        Actions out of bounds are clipped, as the world says.
+        """
         ...
 
     def terminal(self, state: Float[Array, " n"]) -> Bool[Array, ""]:
-        """Whether an episode ends in this state."""
+        """Return whether an episode ends in this state."""
         ...
 
     def features(self, state: Float[Array, " n"]) -> Float[Array, " d"]:

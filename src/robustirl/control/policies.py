@@ -58,22 +58,22 @@ class GaussianPolicy(ScopedModule):
         return hidden @ self.weights[-1]
 
     def act(self, features: Float[Array, "*n d"], normals: Float[Array, "*n a"]) -> Float[Array, "*n a"]:
-        """The action μ + σ z that these standard normal numbers z stand for; zeros give the mean action."""
+        """Return the action μ + σ z that these standard normal numbers z stand for; zeros give the mean action."""
         return self.mean(features) + self.deviation * normals
 
     def log_density(self, features: Float[Array, "*n d"], actions: Float[Array, "*n a"]) -> Float[Array, "*n"]:
-        """The log-density log π(a|s)."""
+        """Return the log-density log π(a|s)."""
         standard = (actions - self.mean(features)) / self.deviation
         return -(standard**2 / 2 + self._log_deviation + math.log(2 * math.pi) / 2).sum(-1)
 
     def entropy(self) -> Float[Array, ""]:
-        """The entropy of the unclipped action, the same in every state."""
+        """Return the entropy of the unclipped action, the same in every state."""
         return (self._log_deviation + (1 + math.log(2 * math.pi)) / 2).sum()
 
 
 @working_precision
 def linear_policy(features: int, actions: int, *, deviation: float = 0.5) -> GaussianPolicy:
-    """The paper's policy, μ = wᵀφ(s), starting from w = 0.
+    """Return the paper's policy, μ = wᵀφ(s), starting from w = 0.
 
     Example:
         >>> linear_policy(7, 2).weights[0].shape
@@ -88,7 +88,7 @@ def linear_policy(features: int, actions: int, *, deviation: float = 0.5) -> Gau
 def network_policy(
     features: int, actions: int, *, hidden: Sequence[int] = (32, 32), deviation: float = 0.5, key: PRNGKeyArray
 ) -> GaussianPolicy:
-    """A network with tanh layers, whose mean starts at zero: the last matrix does.
+    """Return a network with tanh layers, whose mean starts at zero: the last matrix does.
 
     Example:
         >>> policy = network_policy(7, 2, hidden=(16,), key=jax.random.key(0))

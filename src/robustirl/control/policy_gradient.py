@@ -43,7 +43,10 @@ class Players(eqx.Module):
 def advantages(
     episodes: Episodes, rewards: Float[Array, "T N"], discount: Float[Array, ""], config: PolicyGradientConfig
 ) -> Float[Array, "T N"]:
-    """What the gradient weighs log π(a_t|s_t) with: G_t, less a baseline, normalised, times γ^t, as configured."""
+    """Return what the gradient weighs log π(a_t|s_t) with.
+
+    G_t, less a baseline, normalised, times γ^t, as configured.
+    """
     returns = returns_to_go(rewards, discount)
     match config.baseline:
         case "none":
@@ -91,7 +94,10 @@ def surrogate(
 def player_weights(
     episodes: Episodes, values: Float[Array, "T N"], config: PolicyGradientConfig
 ) -> tuple[Float[Array, "T N"], Float[Array, "T N"]]:
-    """The weights of player and opponent: opposite in sign, and for executed actions alone where so configured."""
+    """Return the weights of player and opponent.
+
+    Opposite in sign, and for executed actions alone where so configured.
+    """
     if config.credit == "all":
         return values, -values
     return jnp.where(episodes.by_player, values, 0), jnp.where(episodes.by_player, 0, -values)
@@ -103,7 +109,7 @@ def regulariser(
     bounds: tuple[Float[Array, " a"], Float[Array, " a"]],
     config: PolicyGradientConfig,
 ) -> Float[Array, ""]:
-    """The entropy of both sides, less what mean actions far out of bounds cost, per step and as configured."""
+    """Return the entropy of both sides, less what mean actions far out of bounds cost, per step and as configured."""
     low, high = bounds
     middle, half = (low + high) / 2, config.reach * (high - low) / 2
 
@@ -127,7 +133,7 @@ def game_gradient(
     bounds: tuple[Float[Array, " a"], Float[Array, " a"]],
     config: PolicyGradientConfig,
 ) -> Players:
-    """The ascent directions of both sides, estimated from these episodes (Algorithm 4)."""
+    """Return the ascent directions of both sides, estimated from these episodes (Algorithm 4)."""
     ours, theirs = player_weights(episodes, advantages(episodes, rewards, discount, config), config)
 
     def objective(players: Players) -> Float[Array, ""]:
@@ -148,7 +154,7 @@ class Ascent(eqx.Module):
 
 
 def optimizer(config: PolicyGradientConfig, steps: int) -> optax.GradientTransformation:
-    """Adam for both sides, each with its own rate, falling over `steps`, and its own bound on the gradient if any."""
+    """Return Adam for both sides, each with its own falling rate and its own bound on the gradient if any."""
     updates = steps * (config.epochs if config.method == "ppo" else 1)
 
     def side(rate: float) -> optax.GradientTransformation:
@@ -165,7 +171,7 @@ def optimizer(config: PolicyGradientConfig, steps: int) -> optax.GradientTransfo
 
 @working_precision
 def begin(players: Players, config: PolicyGradientConfig) -> Ascent:
-    """The state of an ascent at its start."""
+    """Return the state of an ascent at its start."""
     return Ascent(players, optimizer(config, 1).init(players))  # pyright: ignore[reportArgumentType]
 
 
@@ -178,7 +184,7 @@ def ascend(
     config: PolicyGradientConfig,
     steps: int,
 ) -> tuple[Ascent, Bool[Array, ""]]:
-    """One of `steps` updates of both sides, and whether all is finite in it; if not, the state is as it was."""
+    """Return one of `steps` updates of both sides, and whether all is finite in it; if not, the state is as it was."""
     rule = optimizer(config, steps)
 
     def follow(gradient: Players, at: Ascent) -> Ascent:

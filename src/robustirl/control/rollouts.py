@@ -74,7 +74,7 @@ class Episodes(ScopedModule):
         return self.masked(self.features[1:] @ weights)
 
     def masked(self, values: Float[Array, "T N"]) -> Float[Array, "T N"]:
-        """`values` where a step was taken and zero elsewhere."""
+        """Return `values` where a step was taken and zero elsewhere."""
         return jnp.where(self.active, values, 0)
 
 
@@ -115,7 +115,7 @@ def collect(
 
 
 def as_chance(alpha: object) -> Float[Array, ""]:
-    """`alpha` as an array, or a sentence about why it is no probability."""
+    """Return `alpha` as an array, or refuse what is no probability."""
     if concrete(alpha):
         array = as_floats("alpha", alpha)
         if array.ndim or not 0 <= array <= 1:
@@ -125,7 +125,7 @@ def as_chance(alpha: object) -> Float[Array, ""]:
 
 @working_precision
 def normals(uniforms: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """Standard normal numbers from uniform ones in [0, 1), by the inverse distribution function.
+    """Return standard normal numbers from uniform ones in [0, 1), by the inverse distribution function.
 
     Example:
         >>> from robustirl._runtime import as_float
@@ -153,7 +153,7 @@ def _collect(
     looks, ends, steps = jax.vmap(world.features), jax.vmap(world.terminal), jax.vmap(world.step)
 
     def draw(key: PRNGKeyArray):
-        """The noise of a stretch, who acts in it, and what their actions are drawn from."""
+        """Return the noise of a stretch, who acts in it, and what their actions are drawn from."""
         # One block of uniform numbers for everything (a separate call each would take several times as long to
         # compile), laid out alike with and without an opponent: the player's numbers do not depend on there being one.
         uniforms = jax.random.uniform(key, (length, episodes, world.draw_size + 1 + 2 * size), dtype=float)

@@ -65,7 +65,7 @@ def game_steps(
     first: Episodes | None = None,
     key: PRNGKeyArray,
 ) -> tuple[Ascent, TrainingHistory]:
-    """`steps` updates of both sides, for use inside compiled code (Algorithm 4).
+    """Make `steps` updates of both sides, for use inside compiled code (Algorithm 4).
 
     Args:
         world: The learner's world.
@@ -118,7 +118,7 @@ def solve_game(
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> Training:
-    """Policies for the game of a world with its true reward: max over the player, min over the opponent.
+    """Return policies for the game of a world with its true reward: max over the player, min over the opponent.
 
     Args:
         world: The world, with a reward.
@@ -152,7 +152,7 @@ def train_expert(
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> Training:
-    """An expert for a world: the single-player case α = 1 of `solve_game`, the best of several attempts.
+    """Return an expert for a world: the single-player case α = 1 of `solve_game`, the best of several attempts.
 
     A policy gradient may settle where waiting looks better than crossing (in GaussianGrid with much noise, one attempt
     in five does), or on a long way round. Attempts differ in their draws alone, and are compared by their measured mean
@@ -173,7 +173,10 @@ def train_expert(
     runs = [_solve(world, jnp.asarray(1.0, dtype=float), first, config, k) for k in keys]
 
     def merit(run: Training) -> tuple[bool, float]:
-        """Sound before unsound, then by return; the same draws for all, and a return that is no number comes last."""
+        """Rank policies, sound before unsound, then by return.
+
+        The same draws for all, and a return that is no number comes last.
+        """
         measured = float(evaluate(world, run.player, key=check_key).mean_return)
         return bool(run.sound), measured if math.isfinite(measured) else -math.inf
 
@@ -185,7 +188,7 @@ def train_expert(
 
 @working_precision
 def initial_players(world: World, deviation: float = 0.5) -> Players:
-    """Two linear policies of zero mean, sized for the world."""
+    """Return two linear policies of zero mean, sized for the world."""
     size = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[0]
     return Players(*(linear_policy(size, world.action_size, deviation=deviation) for _ in range(2)))
 

@@ -100,7 +100,7 @@ def collect_vector(
 
 
 def _inspect(environments: Any) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many there are, and the bounds of their actions."""
+    """Return how many there are, and the bounds of their actions."""
     space = getattr(environments, "single_action_space", None)
     if space is None or not hasattr(environments, "num_envs"):
         raise InvalidInputError(
@@ -126,7 +126,7 @@ def _features(features: Callable | None) -> Callable[[np.ndarray], Float[Array, 
 
 
 def _chooser(player: GaussianPolicy, opponent: GaussianPolicy | None, alpha: float, mean_action: bool) -> Callable:
-    """Both sides' actions for a batch of features, and whose is executed."""
+    """Return both sides' actions for a batch of features, and whose is executed."""
 
     @eqx.filter_jit
     def choose(features: Float[Array, "N d"], key: PRNGKeyArray):
@@ -148,7 +148,7 @@ def _autoreset(environments: Any) -> str:
 
 
 def _last_observations(observations: np.ndarray, infos: dict[str, Any]) -> np.ndarray:
-    """What was seen before a reset within the same step, where there was one."""
+    """Return what was seen before a reset within the same step, where there was one."""
     if "final_obs" not in infos:
         return observations
     mask = np.asarray(infos.get("_final_obs", [x is not None for x in infos["final_obs"]]))

@@ -61,7 +61,7 @@ def picture(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walke
 
 
 def text(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walker: int | None) -> str:
-    """The world in letters: `@` who walks, `G` and `H` the ends that pay best and the others, `!` cells that cost
+    """Return the world in letters: `@` who walks, `G` the ends that pay best, `H` the other ends, `!` cells that cost
     much, `+` cells that pay much, `.` all others.
 
     Example:
@@ -90,7 +90,7 @@ def _goals(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _colours(rewards: np.ndarray) -> np.ndarray:
-    """Square roots of rewards relative to the largest, so that -1 beside -100 is still told from 0."""
+    """Return square roots of rewards relative to the largest, so that -1 beside -100 is still told from 0."""
     scale = np.abs(rewards).max() or 1.0
     strength = np.sqrt(np.abs(rewards) / scale)[:, None]
     return (1 - strength) * NOTHING + strength * np.where(rewards[:, None] < 0, BAD, GOOD)

@@ -130,7 +130,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]], danger: float = -100.0) -> np.ndarray:
-    """A square grid at -1 a cell, `danger` in the given regions of rows and columns, and 0 in the goal cell (0, 0)."""
+    """Return rewards of a square grid: -1 a cell, `danger` in the given regions, and 0 in the goal cell (0, 0)."""
     rewards = np.full((size, size), -1.0)
     for rows, columns in regions:
         rewards[rows, columns] = danger
@@ -139,7 +139,7 @@ def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]]
 
 
 def two_danger_grid(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """GridWorld-L: two kinds of danger among the inner cells, told apart by three features; rewards and features.
+    """Make GridWorld-L: two kinds of danger among the inner cells, told apart by three features; rewards and features.
 
     The first kind lies strictly below the diagonal, the second in the other inner cells. The third feature is one
     on every cell but the goal, dangers included, so that the weights -1, -5, -1 give rewards of -2, -6 and -1.

@@ -123,7 +123,7 @@ def _dense(moves: np.ndarray, dense: bool | None) -> bool:
 
 
 def _repeated(moves: np.ndarray) -> np.ndarray:
-    """Which moves of a state lead where an earlier one leads already, `[S, A]`."""
+    """Return which moves of a state lead where an earlier one leads already, `[S, A]`."""
     same = moves[:, :, None] == moves[:, None, :]
     return np.tril(same, -1).any(2)
 

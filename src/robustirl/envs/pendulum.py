@@ -47,7 +47,7 @@ class PendulumEquations:
         return PendulumParameters()
 
     def initial(self, rng: PRNGKeyArray, params: PendulumParameters) -> Float[Array, "2"]:
-        """Any angle, and a speed within one."""
+        """Return any angle, and a speed within one."""
         del params
         return jnp.array([jnp.pi, 1.0], dtype=float) * jax.random.uniform(rng, (2,), minval=-1, maxval=1, dtype=float)
 
@@ -76,13 +76,13 @@ class PendulumEquations:
         rng: object,
         params: PendulumParameters,
     ) -> Float[Array, ""]:
-        """Minus the cost of the state left and of the torque."""
+        """Return minus the cost of the state left and of the torque."""
         del next_state, rng, params
         angle = (state[0] + jnp.pi) % (2 * jnp.pi) - jnp.pi
         return -(angle**2 + 0.1 * state[1] ** 2 + 0.001 * jnp.clip(action, -MAX_TORQUE, MAX_TORQUE)[0] ** 2)
 
     def terminal(self, state: Float[Array, "2"], rng: object, params: PendulumParameters) -> Bool[Array, ""]:
-        """Never."""
+        """Return False: the pendulum swings until the horizon."""
         del state, rng, params
         return jnp.asarray(False)
 

@@ -40,11 +40,14 @@ class Outcomes(NamedTuple):
 
     @classmethod
     def certain(cls, moves: np.ndarray) -> "Outcomes":
-        """Those of a world without chance, whose actions lead to `moves`, `[S, A]`."""
+        """Return the outcomes of a world without chance, whose actions lead to `moves`, `[S, A]`."""
         return cls(moves[..., None], np.ones((*moves.shape, 1)))
 
     def after(self, order: np.ndarray) -> "Outcomes":
-        """The outcomes with the actions in another order: action a has those of `order[a]`, or of `order[s, a]`."""
+        """Return the outcomes with the actions in another order.
+
+        Action a has those of `order[a]`, or of `order[s, a]`.
+        """
         order = np.broadcast_to(order, self.next_states.shape[:2])
         states = np.arange(len(order))[:, None]
         return Outcomes(self.next_states[states, order], self.probabilities[states, order])

@@ -37,7 +37,7 @@ LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 def frozen_lake(
     *, name: str = "frozen-lake", lake: str | tuple[str, ...] = "4x4", discount: float = 0.99
 ) -> TabularEnvironment:
-    """FrozenLake. At noise ε of the model `slip` a move goes astray to either side with probability ε/2.
+    """Make FrozenLake. At noise ε of the model `slip` a move goes astray to either side with probability ε/2.
 
     Gymnasium's default, `success_rate` 1/3, is ε = 2/3. The moves are left, down, right, up.
 
@@ -70,7 +70,7 @@ def frozen_lake(
 
 
 def cliff_walking(*, name: str = "cliff-walking", discount: float = 0.99) -> TabularEnvironment:
-    """CliffWalking. Its noise models are `slip`, as on the lake, and `wind`.
+    """Make CliffWalking. Its noise models are `slip`, as on the lake, and `wind`.
 
     At ε = 2/3 `slip` is Gymnasium's `is_slippery`. With `wind` a gust takes whoever has moved one cell further down,
     towards the cliff, with probability ε. The moves are up, right, down, left.
@@ -109,7 +109,7 @@ INSIDE = 4  # Where a passenger in the taxi is.
 
 
 def taxi(*, name: str = "taxi", discount: float = 0.99) -> TabularEnvironment:
-    """Taxi. At noise ε of the model `rain` a move goes astray to either side with probability ε/2.
+    """Make Taxi. At noise ε of the model `rain` a move goes astray to either side with probability ε/2.
 
     Gymnasium's `is_rainy` with its `rainy_probability` p is ε = 1-p. As there, a move against a wall never goes astray.
     The actions are south, north, east, west, pick up, drop off; states are numbered as Gymnasium's, and state 500 is

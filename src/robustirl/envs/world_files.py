@@ -103,7 +103,10 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
 
 
 def _in_full(kernel: np.ndarray) -> np.ndarray:
-    """A kernel in double precision; rows that sum to one as exactly as a shorter type can are made to do so in full."""
+    """Return a kernel in double precision.
+
+    Rows that sum to one as exactly as a shorter type can are made to do so in full.
+    """
     if kernel.dtype == np.float64:
         return kernel
     exact = kernel.astype(np.float64)

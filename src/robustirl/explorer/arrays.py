@@ -63,6 +63,6 @@ class Pool:
         return self._places[name, content]
 
     def packed(self) -> str:
-        """All of it, the numbers before the counts, as compressed text that a page can hold."""
+        """Return all of it, the numbers before the counts, as compressed text that a page can hold."""
         block = b"".join([*self._parts["numbers"], *self._parts["counts"]])
         return base64.b64encode(gzip.compress(block, 6, mtime=0)).decode()

@@ -126,7 +126,7 @@ def payload(
 
 
 def page(data: dict[str, Any], arrays: str) -> str:
-    """The page that shows a payload."""
+    """Return the page that shows a payload."""
     folder = importlib.resources.files("robustirl.explorer") / "data"
     script = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return render(
@@ -141,13 +141,13 @@ def page(data: dict[str, Any], arrays: str) -> str:
 
 
 def _embedded(data: dict[str, Any]) -> str:
-    """JSON that no browser can mistake for the end of a script."""
+    """Return JSON that no browser can mistake for the end of a script."""
     text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _plain(value: Any) -> Any:
-    """A number that is none becomes nothing, which JSON can hold.
+    """Return None for a number that JSON cannot hold, and the number otherwise.
 
     Example:
         >>> [_plain(value) for value in (1.5, float("inf"), "budget")]

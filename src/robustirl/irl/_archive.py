@@ -74,7 +74,10 @@ def _arrays(content: bytes, path: Path) -> dict[str, np.ndarray]:
 
 
 def _note(text: bytes, path: Path) -> dict[str, Any]:
-    """The note, if it is one of ours. It is looked at before the checksum: another schema may sum up differently."""
+    """Return the note, if it is one of ours.
+
+    It is looked at before the checksum: another schema may sum up differently.
+    """
     try:
         note = json.loads(text.decode())
         schema = note["schema"]
@@ -93,7 +96,7 @@ def _note(text: bytes, path: Path) -> dict[str, Any]:
 
 
 def _digest(text: bytes, arrays: dict[str, np.ndarray]) -> str:
-    """SHA-256 over the note and every array with its name, type and shape."""
+    """Return the SHA-256 over the note and every array with its name, type and shape."""
     digest = hashlib.sha256(text)
     for name in sorted(arrays):
         array = arrays[name]

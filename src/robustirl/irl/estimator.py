@@ -175,7 +175,7 @@ class RobustIRL:
         return self
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
-        """The reward model and the optimiser, if both are at hand."""
+        """Return the reward model and the optimiser, if both are at hand."""
         for value in (self.reward, self.optimizer):
             if isinstance(value, Unsaved):
                 value.refuse()
@@ -255,7 +255,7 @@ class RobustIRL:
         return judge(self._fitted(), self.evidence_.occupancy_estimate)
 
     def summary(self) -> str:
-        """What was learnt from what, and how good it is, in plain words."""
+        """Return what was learnt from what, and how good it is, in plain words."""
         return summarize(self._fitted(), self.evidence_, self.tolerance)
 
     def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "*n A"]:
@@ -337,7 +337,7 @@ class RobustIRL:
         return -float(np.abs(np.asarray(found.occupancy) - np.asarray(held_out)).sum())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """What the constructor was given."""
+        """Return what the constructor was given."""
         return {name: getattr(self, name) for name in _PARAMETERS}
 
     def set_params(self, **parameters: Any) -> "RobustIRL":
@@ -402,7 +402,7 @@ def _as_demonstrations(given: Any) -> Demonstrations:
 
 
 def _shown(value: Any) -> str:
-    """A parameter in a word or two."""
+    """Return a parameter in a word or two."""
     for name, known in NAMED_OPTIMIZERS.items():
         if value is known:
             return name

@@ -116,7 +116,7 @@ def _alpha(
 
 
 def _cautions(mdp: MDP, demonstrations: Demonstrations, estimate: OccupancyEstimate) -> tuple[str, ...]:
-    """Signs that the demonstrations and the learner's world do not go together."""
+    """Return signs that the demonstrations and the learner's world do not go together."""
     found = [] if estimate.caution is None else [estimate.caution]
     # The learner may not be able to stay where the expert's episodes ended: then no policy of it matches them.
     left = demonstrations.terminated & ~absorbing_states(mdp)[demonstrations.last_states]

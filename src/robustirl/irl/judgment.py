@@ -99,7 +99,7 @@ def _by_features(fit: Fit) -> bool:
 
 
 def _findings(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float | None) -> Iterator[_Finding]:
-    """All that is known about a fit, what should be told first coming first."""
+    """Return all that is known about a fit, what should be told first coming first."""
     if fit.verdict.status == Status.FAILED:
         yield _Finding(
             Trust.DO_NOT_USE,
@@ -117,7 +117,7 @@ def _findings(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float
 
 
 def _reach(fit: Fit) -> Iterator[_Finding]:
-    """What the learner's world cannot do."""
+    """Return what the learner's world cannot do."""
     facts = fit.diagnosis
     unreachable = float(facts.unreachable_mass)
     if unreachable > UNREACHABLE:
@@ -130,7 +130,7 @@ def _reach(fit: Fit) -> Iterator[_Finding]:
 
 
 def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
-    """What the evidence cannot tell."""
+    """Return what the evidence cannot tell."""
     facts = fit.diagnosis
     if estimate is None:
         missing = float(facts.start_deficit) / (1 - float(facts.discount))
@@ -152,7 +152,7 @@ def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
 
 
 def _closeness(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float | None) -> Iterator[_Finding]:
-    """How close the fit came to the expert."""
+    """Return how close the fit came to the expert."""
     facts, gap, robust = fit.diagnosis, decisive_gap(fit), float(fit.alpha) < 1
     noise = 0.0 if estimate is None else estimate.error
     trust = Trust.TRUST if gap <= SMALL_GAP else Trust.DOUBT if gap <= LARGE_GAP else Trust.DO_NOT_USE
@@ -182,7 +182,7 @@ def _closeness(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: floa
 
 
 def _told(fit: Fit) -> str:
-    """The gap in words."""
+    """Return the gap in words."""
     facts, mixed, judged = fit.diagnosis, float(fit.verdict.occupancy_gap), decisive_gap(fit)
     if _by_features(fit):
         return f"the feature gap is {judged:.3g} (the occupancy gap, which the reward cannot express, is {mixed:.3g})"

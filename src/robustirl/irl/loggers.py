@@ -20,7 +20,7 @@ from robustirl.mdp import as_count
 
 
 def scalars(step: Step | RelativeEntropyStep) -> tuple[int, dict[str, float]]:
-    """Where a fit stands as a place on the axis and named numbers: what every logger needs.
+    """Return where a fit stands as a place on the axis and named numbers: what every logger needs.
 
     Rounds of later attempts follow those of earlier ones, so that the axis never runs backwards.
 

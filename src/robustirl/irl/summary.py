@@ -12,7 +12,7 @@ WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound
 
 
 def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
-    """The whole text."""
+    """Return the whole text."""
     cautions = warnings_of(fit, evidence, tolerance)
     lines = [
         ("learnt from", _data(evidence)),
@@ -30,7 +30,7 @@ def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
 
 
 def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[str]:
-    """What is doubtful about the data, α or the fit, a sentence each."""
+    """Return what is doubtful about the data, α or the fit, a sentence each."""
     found, estimate = list(evidence.cautions), evidence.occupancy_estimate
     if estimate is not None and estimate.error >= WIDE:
         size = fit.reward.shape[0]

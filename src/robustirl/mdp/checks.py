@@ -11,7 +11,7 @@ from robustirl.errors import InvalidInputError
 
 
 def concrete(*arrays: object) -> bool:
-    """Whether the arrays hold numbers: inside `jit` or `vmap` they do not, and were checked outside."""
+    """Return whether the arrays hold numbers: inside `jit` or `vmap` they do not, and were checked outside."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays))
 
 
@@ -19,7 +19,7 @@ AXES = ("state", "action", "successor")
 
 
 def place(index: tuple[int, ...], axes: tuple[str, ...] = AXES) -> str:
-    """The indices of an entry in words: `state 3`, or `state 3, action 1`."""
+    """Return the indices of an entry in words: `state 3`, or `state 3, action 1`."""
     return ", ".join(f"{name} {i}" for name, i in zip(axes, index, strict=False))
 
 
@@ -104,7 +104,7 @@ def as_positive(name: str, value: object) -> float:
 
 
 def normalized(array: np.ndarray) -> np.ndarray:
-    """Distributions along the last axis, freed of the rounding that a check forgives; rows of zeros stay.
+    """Return distributions along the last axis, freed of the rounding that a check forgives; rows of zeros stay.
 
     A row that sums to 1 + 1e-10 would make the bounds that divide by 1 - γ false where γ is near enough to one.
     """

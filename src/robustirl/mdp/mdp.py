@@ -161,7 +161,7 @@ def as_world(mdp: MDP) -> MDP:
 
 @working_precision
 def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Array, " S"]:
-    """A checked reward R(s), or another vector by that name: one finite number per state."""
+    """Return a checked reward R(s), or another vector by that name: one finite number per state."""
     checks.require_shape(name, reward, (as_world(mdp).num_states,), "states")
     if checks.concrete(reward):
         reward = checks.as_floats(name, reward)
@@ -171,7 +171,7 @@ def as_reward(reward: ArrayLike, mdp: MDP, name: str = "the reward") -> Float[Ar
 
 @working_precision
 def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[Array, "S A"]:
-    """A checked reward of states R(s), `[S]`, or of states and actions R(s,a), `[S, A]`.
+    """Return a checked reward of states R(s), `[S]`, or of states and actions R(s,a), `[S, A]`.
 
     Whatever an `[S, A]` array holds for actions that are not available, NaN and infinity included, is replaced by
     zero: no one can collect it.
@@ -197,7 +197,7 @@ def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[
 
 @working_precision
 def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
-    """A checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
+    """Return a checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
     checks.require_shape("the occupancy", occupancy, (as_world(mdp).num_states,), "states")
     if checks.concrete(occupancy):
         array = checks.as_floats("the occupancy", occupancy)

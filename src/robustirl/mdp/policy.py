@@ -13,7 +13,7 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
-    """A checked policy of `mdp`: a distribution over the available actions of every state."""
+    """Return a checked policy of `mdp`: a distribution over the available actions of every state."""
     checks.require_shape("the policy", policy, mdp.mask.shape, "states, actions")
     if checks.concrete(policy, mdp.mask):
         array = checks.as_floats("the policy", policy)
@@ -31,7 +31,7 @@ def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
 
 @working_precision
 def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
-    """Every available action with the same probability.
+    """Return the policy that takes every available action with the same probability.
 
     Example:
         >>> uniform_policy(jnp.array([[True, True], [True, False]])).tolist()

@@ -21,7 +21,7 @@ AXIS = "states"
 
 @working_precision
 def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
-    """The same world with its states spread evenly over the devices, all there are when left out.
+    """Return the same world with its states spread evenly over the devices, all there are when left out.
 
     Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as
     soon as they meet it.

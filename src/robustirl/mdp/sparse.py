@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def from_sparse(
     matrix: "scipy.sparse.sparray | scipy.sparse.spmatrix", *, num_actions: int
 ) -> BandedKernel | SuccessorKernel:
-    """The kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), as diagonals or as lists.
+    """Return the kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), as diagonals or as lists.
 
     Never turned dense: it takes as many places a pair as the longest row has entries.
 

@@ -83,7 +83,7 @@ def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " 
 
 @working_precision
 def policy_reward(mdp: MDP, policy: Float[Array, "S A"], reward: ArrayLike) -> Float[Array, " S"]:
-    """What a checked policy collects in each state: R(s) as it is, or Σ_a π(a|s) R(s,a).
+    """Return what a checked policy collects in each state: R(s) as it is, or Σ_a π(a|s) R(s,a).
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.5)

@@ -80,7 +80,7 @@ def _sampled(
 def _successors(
     cumulative: Float[Array, "S S"], states: Int[Array, "n S"], uniforms: Float[Array, "n S"]
 ) -> Int[Array, "n S"]:
-    """Inverse-transform sampling by bisection: the first successor whose cumulative probability exceeds u."""
+    """Sample by inverse transform and bisection: the first successor whose cumulative probability exceeds u."""
     size = cumulative.shape[0]
     target = uniforms * cumulative[states, -1]  # The last entry is one up to rounding.
 

@@ -18,7 +18,7 @@ MOST_ARROWS = 900  # Cells; on larger grids arrows are too small to be seen.
 
 
 def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Float[np.ndarray, " S"]) -> Figure:
-    """The learnt reward with the player's moves, and the occupancies of expert, mixture and player.
+    """Draw the learnt reward with the player's moves, and the occupancies of expert, mixture and player.
 
     Args:
         environment: Where the learner's world comes from; it lends its shape, never its reward.
@@ -65,7 +65,10 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
 
 
 def _directions(environment: Environment, shape: tuple[int, int]) -> Float[np.ndarray, "S A 2"]:
-    """Where each action leads without noise: steps down and right, `[S, A, 2]`; zero for off the grid or nowhere."""
+    """Return where each action leads without noise: steps down and right, `[S, A, 2]`.
+
+    Zero for off the grid or nowhere.
+    """
     world = environment.mdp(0.0)
     likeliest = world.kernel.to_sparse().argmax(axis=1)
     targets = np.asarray(likeliest).reshape(world.num_states, -1)[: shape[0] * shape[1]]
@@ -77,7 +80,7 @@ def _directions(environment: Environment, shape: tuple[int, int]) -> Float[np.nd
 
 
 def _moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tuple[int, int]) -> None:
-    """An arrow per likely move, the longer and stronger the likelier."""
+    """Draw an arrow per likely move, the longer and stronger the likelier."""
     rows, columns = np.divmod(np.arange(len(policy)), shape[1])
     for action in range(policy.shape[1]):
         weight, steps = policy[:, action], directions[:, action]
@@ -108,7 +111,7 @@ def _moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tuple[
 
 
 def _by_state(reward: np.ndarray, occupancies) -> Figure:
-    """For worlds that are no grid: numbers by state."""
+    """Draw numbers by state, for worlds that are no grid."""
     figure = Figure(figsize=(9.0, 5.2), layout="constrained")
     top, bottom = figure.subplots(2, 1, sharex=True)
     states = np.arange(len(reward))

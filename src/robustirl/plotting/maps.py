@@ -14,7 +14,7 @@ FAINT = 0.12  # Moves less likely than this are not drawn.
 
 
 def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true reward") -> None:
-    """The true reward of every cell, the goals marked, and a key to its values."""
+    """Draw the true reward of every cell, the goals marked, and a key to its values."""
     rewards = environment.rewards
     values = np.unique(rewards)
     bare(axis, title)
@@ -33,7 +33,7 @@ def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true rewar
 
 
 def bare(axis: Axes, title: str) -> None:
-    """An axis for a map: a title, and nothing around it."""
+    """Prepare an axis for a map: a title, and nothing around it."""
     axis.set_title(title, fontsize=9)
     axis.set_xticks([])
     axis.set_yticks([])
@@ -42,13 +42,13 @@ def bare(axis: Axes, title: str) -> None:
 
 
 def scaled(axis: Axes, values: np.ndarray, cmap: str) -> None:
-    """A map of numbers with its scale under it."""
+    """Draw a map of numbers with its scale under it."""
     image = axis.imshow(values, cmap=cmap)
     axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.75, pad=0.03, aspect=30)
 
 
 def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
-    """An arrow per likely move, the longer and stronger the likelier."""
+    """Draw an arrow per likely move, the longer and stronger the likelier."""
     rows, columns = np.indices(shape)
     for action, (down, right) in enumerate(MOVES.values()):
         weight = policy[:, action].reshape(shape)
@@ -79,7 +79,7 @@ def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
 
 
 def landmarks(axis: Axes, environment: GridWorld, colour: str = "#111111") -> None:
-    """The goals, and the objects where there are any."""
+    """Draw the goals, and the objects where there are any."""
     for row, column in environment.goals:
         axis.text(
             column,

@@ -42,7 +42,7 @@ class Look(NamedTuple):
 
 
 def looks(alphas: Sequence[float]) -> dict[float, Look]:
-    """The look of every α: standard in black, robust ones in the palette's order, dashed once it has run out."""
+    """Return the look of every α: standard in black, robust ones in the palette's order, dashed once it has run out."""
     robust = sorted((alpha for alpha in alphas if alpha < 1), reverse=True)
     found = {}
     for alpha in alphas:
@@ -65,7 +65,7 @@ def plain_text(text: str) -> str:
 
 
 def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """One legend for all panels, under them, in as many rows as it needs."""
+    """Draw one legend for all panels, under them, in as many rows as it needs."""
     width = figure.get_size_inches()[0]
     columns = max(1, min(len(labels), int(width / 1.35)))
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, columnspacing=1.4)

@@ -55,7 +55,7 @@ class DemonstrationsReport:
 
 
 def report_demonstrations(learner: MDP, demonstrations: Demonstrations, *, tail: str = "chain") -> DemonstrationsReport:
-    """What can be said of a learner's world and demonstrations by an expert of another.
+    """Return what can be said of a learner's world and demonstrations by an expert of another.
 
     Args:
         learner: M^L.

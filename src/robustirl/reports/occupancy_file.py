@@ -11,7 +11,7 @@ from robustirl.errors import InvalidInputError
 
 
 def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
-    r"""The numbers of a text file, in order; what follows a `#` is a comment.
+    r"""Return the numbers of a text file, in order; what follows a `#` is a comment.
 
     Whether they are an occupancy of some world is for `robustirl.mdp.as_occupancy` to say.
 

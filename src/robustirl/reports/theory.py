@@ -101,7 +101,7 @@ def report_pairs(
     expert: str = "optimal",
     steps: int = PAPER_STEPS,
 ) -> list[PairReport]:
-    """The reports of one learner against several experts; all fits are one compiled call.
+    """Return the reports of one learner against several experts; all fits are one compiled call.
 
     α is that of the rule 1 - d/2 for each pair, unless given.
     """

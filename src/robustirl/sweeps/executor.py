@@ -20,7 +20,7 @@ from robustirl.sweeps.specs import RunResult, Spec
 
 
 def batches(specs: Sequence[Spec], size: int | None = None) -> list[Batch]:
-    """The specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
+    """Return the specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
 
     Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
     very batches, and so the very numbers, of an undisturbed one.
@@ -37,7 +37,7 @@ def batches(specs: Sequence[Spec], size: int | None = None) -> list[Batch]:
 
 
 def _size(kind: Kind, count: int) -> int:
-    """How many runs a batch: few on a CPU; on an accelerator as many as may be, in batches of one size."""
+    """Return how many runs a batch: few on a CPU; on an accelerator as many as may be, in batches of one size."""
     if jax.default_backend() == "cpu":
         return kind.cpu_batch
     return -(-count // -(-count // kind.gpu_batch))

@@ -91,7 +91,7 @@ class RayEngine:
     def _work(
         self, todo: Sequence[Batch], timing: Timing, dependencies: object, *, leaving: bool
     ) -> Iterator[list[RunResult]]:
-        """The results of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
+        """Return the results of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
         if not todo:
             return
         ray = _ray()
@@ -135,7 +135,7 @@ _executor: tuple[int, BatchExecutor] | None = None
 
 
 def _work_on_ray(batch: Batch, order: _Order, dependencies: object) -> tuple[list[RunResult], float, str]:
-    """A task: the results of a batch, the seconds spent on getting ready, and who did it.
+    """Run as a task; return the results of a batch, the seconds spent on getting ready, and who did it.
 
     A worker process keeps its executor from task to task of a sweep, and with it what is compiled.
     """
@@ -155,7 +155,7 @@ def _work_on_ray(batch: Batch, order: _Order, dependencies: object) -> tuple[lis
 
 
 def _outcome(ray: Any, reference: Any) -> tuple[list[RunResult], float, str]:
-    """What a task returned; its own errors are raised as they are, and those of the cluster as a sentence."""
+    """Return what a task returned; its own errors are raised as they are, and those of the cluster as a sentence."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -176,12 +176,12 @@ def _resource() -> str:
 
 
 def _demand() -> dict[str, Any]:
-    """What a task takes."""
+    """Return what a task takes."""
     return {"CPU": {"num_cpus": 1}, "GPU": {"num_gpus": 1}}.get(_resource(), {"resources": {_resource(): 1}})
 
 
 def _has_resources(ray: Any) -> bool:
-    """Whether some node could do a batch."""
+    """Return whether some node could do a batch."""
     return ray.cluster_resources().get(_resource(), 0) >= 1
 
 

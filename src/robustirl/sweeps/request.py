@@ -105,7 +105,10 @@ def compute(
 
 
 def write_tables(records: Sequence[Any], out: Path, made_under: Mapping[str, str] | None = None) -> list[Path]:
-    """A table for every kind of run, as CSV and as Parquet; of finite runs `results.csv` and `results.parquet`."""
+    """Write a table for every kind of run, as CSV and as Parquet.
+
+    Of finite runs `results.csv` and `results.parquet`.
+    """
     written = []
     for kind, own in reversed(by_kind(records).items()):  # What was asked for stands before what it needed.
         for suffix, content in (

@@ -68,7 +68,10 @@ def choose_alpha(learner: MDP, expert: MDP, *, opponent_world: MDP | None = None
 
 @working_precision
 def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
-    """The world in which the opponent always acts: T*(·|s,a) = Σ_b π_op(b|s) T(·|s,b), whatever the player's a."""
+    """Return the world in which the opponent always acts.
+
+    T*(·|s,a) = Σ_b π_op(b|s) T(·|s,b), whatever the player's a.
+    """
     chain = mdp.kernel.policy_matrix(as_policy(opponent, mdp))
     rows = jnp.broadcast_to(chain[:, None, :], (mdp.num_states, mdp.num_actions, mdp.num_states))
     return MDP(DenseKernel(rows), discount=mdp.discount, initial=mdp.initial, mask=mdp.mask)
@@ -76,5 +79,5 @@ def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
 
 @working_precision
 def worst_opponent_world(mdp: MDP, reward: ArrayLike, alpha: float) -> MDP:
-    """`opponent_world` of the opponent in the game's saddle point for a reward: T* of the appendix."""
+    """Return `opponent_world` of the opponent in the game's saddle point for a reward: T* of the appendix."""
     return opponent_world(mdp, solve(MarkovGame(mdp, alpha), reward).opponent)

@@ -54,7 +54,7 @@ def _horizon(mdp: MDP) -> float:
 
 @working_precision
 def soft_policy_bound(first: MDP, second: MDP, reward: ArrayLike) -> Bound:
-    """Lemma 1: how far apart the soft-optimal policies of one reward in two worlds can be, in d_pol.
+    """Bound, by Lemma 1, how far apart the soft-optimal policies of one reward in two worlds can be, in d_pol.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -70,7 +70,7 @@ def soft_policy_bound(first: MDP, second: MDP, reward: ArrayLike) -> Bound:
 
 @working_precision
 def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
-    """Theorem 1: standard MCE IRL under mismatch, for an optimal expert.
+    """Bound, by Theorem 1, standard MCE IRL under mismatch, for an optimal expert.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -83,7 +83,7 @@ def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
 
 @working_precision
 def standard_bound_soft_expert(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
-    """Theorem 1 in its form for a soft-optimal expert (appendix), which adds the distance of the experts' policies."""
+    """Bound it by Theorem 1 for a soft-optimal expert (appendix), which adds the distance of the experts' policies."""
     return for_soft_expert(standard_bound(learner, expert, reward), learner, expert, reward)
 
 
@@ -110,7 +110,7 @@ def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) 
 
 @working_precision
 def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> Bound:
-    """Theorem 3: robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches."""
+    """Bound, by Theorem 3, robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches."""
     strength = 1 - float(as_alpha(alpha))
     opponent = 2 * strength * reward_magnitude(learner, reward) * _horizon(learner) ** 2
     return _total("Theorem 3", mismatch=_mismatch(learner, expert, reward), opponent=opponent)
@@ -127,7 +127,7 @@ def transfer_bound(
     soft_policy: ArrayLike | None = None,
     policy: ArrayLike | None = None,
 ) -> Bound:
-    """The reward-transfer bound (appendix): learn a reward in M^train, act on it in M^L.
+    """Return the reward-transfer bound (appendix): learn a reward in M^train, act on it in M^L.
 
     Args:
         learner: M^L.
@@ -157,14 +157,17 @@ def transfer_bound(
 
 @working_precision
 def transfer_bound_trained_with_expert(learner: MDP, expert: MDP, reward: ArrayLike, train_reward: ArrayLike) -> Bound:
-    """The reward-transfer bound for M^train = M^E and π^L = π_4: what it would give to know the expert's world."""
+    """Return the reward-transfer bound for M^train = M^E and π^L = π_4.
+
+    What it would give to know the expert's world.
+    """
     bound = transfer_bound(learner, expert, expert, reward, train_reward)
     return dataclasses.replace(bound, name="reward transfer, M^train = M^E")
 
 
 @working_precision
 def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
-    """How much the game can overstate the robust MDP's value, as the paper has it (appendix to Section 4.3).
+    """Return how much the game can overstate the robust MDP's value, as the paper has it (appendix to Section 4.3).
 
     `distance` is d_dyn between the saddle points' kernels over T^{L,α} and over the opponent's smaller set.
 
@@ -187,7 +190,7 @@ def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
 
 @working_precision
 def saddle_bound_corrected(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
-    """The saddle gap by the contraction of the soft Bellman operator: κ² d / (1-γ)².
+    """Return the saddle gap by the contraction of the soft Bellman operator: κ² d / (1-γ)².
 
     |V - V'| <= γ d ‖V‖∞ / (1-γ) for the soft values of one reward in two worlds, and ‖V‖∞ <= κ² / (γ (1-γ)).
     """
@@ -207,7 +210,7 @@ def infeasible_bound(
     alpha: float,
     corrected: bool = True,
 ) -> Bound:
-    """The bound for robust MCE IRL where no policy matches the expert (appendix).
+    """Bound the gap of robust MCE IRL where no policy matches the expert (appendix).
 
     `opponent_world` holds T*, the opponent's kernel (`robustirl.theory.alpha.opponent_world`).
 

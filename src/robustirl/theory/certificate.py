@@ -76,7 +76,7 @@ def certify(
     newton: bool = True,
     throw: bool = True,
 ) -> Certificate:
-    """The exact worst and best discounted return of a policy over kernels around that of a world.
+    """Return the exact worst and best discounted return of a policy over kernels around that of a world.
 
     Args:
         mdp: The world in the middle.
@@ -130,7 +130,7 @@ def _extremes(
     max_steps: int | None,
     newton: bool,
 ) -> tuple[Solution, Solution, Solution]:
-    """The worst, best and nominal value of a policy."""
+    """Return the worst, best and nominal value of a policy."""
 
     def answer(expected: Float[Array, "S A"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
         return jnp.sum(policy * expected, axis=-1), policy

@@ -85,7 +85,7 @@ class RankTest:
 
 @working_precision
 def rank_test(mdp: MDP, occupancy: ArrayLike, tolerance: float | None = None) -> RankTest:
-    """Theorem 2's test, by singular values.
+    """Apply Theorem 2's test by singular values.
 
     Those of the augmented matrix are compared with √(1+|S|) times the tolerance: if 𝐯 = 𝐓 π, then (𝐓|𝐯) = 𝐓 (I|π) has
     singular values up to √(1+‖π‖²) times those of 𝐓, and ‖π‖² <= |S| for every policy. Otherwise states that the expert
@@ -122,7 +122,7 @@ def rank_test(mdp: MDP, occupancy: ArrayLike, tolerance: float | None = None) ->
 
 
 def rank_test_counterexample() -> tuple[MDP, Float[np.ndarray, " S"]]:
-    """A world and an occupancy for which the rank test says yes, and no policy exists.
+    """Return a world and an occupancy for which the rank test says yes, and no policy exists.
 
     The three-state example of Section 4.4 with the roles exchanged: the learner's first action fails with probability
     1/5, and the expert's never did. The flow asks for π(a1|s0) · 4/5 = 1, so π(a1|s0) = 5/4 and π(a2|s0) = -1/4. The
@@ -173,7 +173,7 @@ def find_matching_policy(
     time_limit: float | None = None,
     throw: bool = True,
 ) -> Matching:
-    """A policy of this world with the given state occupancy, or how far from there being one.
+    """Return a policy of this world with the given state occupancy, or how far from there being one.
 
     The linear program min ‖ρ - (1-γ) P₀ - γ Tᵀx‖₁ over x(s,a) = ρ(s) π(a|s) >= 0 with Σ_a x = ρ.
 
@@ -234,7 +234,7 @@ class Closest(Outcome):
 def closest_occupancy(
     mdp: MDP, occupancy: ArrayLike, *, time_limit: float | None = None, throw: bool = True
 ) -> Closest:
-    """The smallest ‖ρ_π - ρ‖₁ that any policy reaches in this world, and a policy that reaches it.
+    """Return the smallest ‖ρ_π - ρ‖₁ that any policy reaches in this world, and a policy that reaches it.
 
     The linear program min ‖Σ_a x - ρ‖₁ over the occupancy measures of the world, x(s,a) >= 0 with
     Σ_a x = (1-γ) P₀ + γ Tᵀx. No IRL does better: with α = 1 the learnt policy is one of those policies, with α < 1 the

@@ -44,7 +44,7 @@ class FlowSystem(NamedTuple):
 
 @working_precision
 def flow_system(mdp: MDP, occupancy: ArrayLike) -> FlowSystem:
-    """The matrix 𝐓 and the vector 𝐯 of Theorem 2, with γ in the flow rows and without unavailable actions.
+    """Return the matrix 𝐓 and the vector 𝐯 of Theorem 2, with γ in the flow rows and without unavailable actions.
 
     Example:
         >>> world = MDP([[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.5)
@@ -92,7 +92,7 @@ class FlowProblem:
         self.owner: Any = scipy.sparse.csc_array(placed, shape=(mdp.num_states, count))
 
     def table(self, numbers: np.ndarray, fill: float) -> np.ndarray:
-        """One number per available pair as an array `[S, A]`, with `fill` elsewhere."""
+        """Return one number per available pair as an array `[S, A]`, with `fill` elsewhere."""
         out = np.full(self.mdp.mask.size, fill)
         out[self.columns] = numbers
         return out.reshape(self.mdp.mask.shape)

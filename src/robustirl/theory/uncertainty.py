@@ -62,7 +62,7 @@ class AbstractUncertainty(DeviceModule):
 
     @abc.abstractmethod
     def kernel(self, value: Float[Array, " S"]) -> AbstractKernel:
-        """A kernel of the set that attains `lowest` for every pair."""
+        """Return a kernel of the set that attains `lowest` for every pair."""
 
 
 class Ball(AbstractUncertainty):
@@ -120,7 +120,7 @@ KINDS: dict[str, type[AbstractUncertainty]] = {"ball": Ball, "mixture": Mixture,
 def as_uncertainty(
     mdp: MDP, *, radius: ArrayLike | None = None, alpha: ArrayLike | None = None, kind: str = "ball"
 ) -> AbstractUncertainty:
-    """The set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
+    """Return the set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
 
     The radius is one number for all pairs or one each, `[S, A]`, as `row_distances` of two kernels gives.
 

@@ -283,7 +283,7 @@ class _Rows:
 
 
 def _blocks(mdp: MDP, sources: Int[np.ndarray, " n"]) -> Iterator[tuple[slice, _Rows]]:
-    """The learner's rows, a block of states at a time, with the counted moves (ordered by source) that start there."""
+    """Yield the learner's rows by blocks of states, with the counted moves (ordered by source) that start there."""
     states, actions, mask = mdp.num_states, mdp.num_actions, np.asarray(mdp.mask)
     size = max(1, CHUNK // (states * actions))
     read = mdp.kernel.row_reader()

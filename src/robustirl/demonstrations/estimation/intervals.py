@@ -96,7 +96,7 @@ def _resamples(episodes: int, count: int, first: int, key: PRNGKeyArray) -> Floa
 def _deviants(
     columns: "scipy.sparse.csc_array",
 ) -> tuple[Float[np.ndarray, " S"], Int[np.ndarray, " S"], Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
-    """The median of each column, how many entries differ from it, and the least and largest of these (else 0 and 1)."""
+    """Return each column's median, how many entries differ from it, and their least and largest (else 0 and 1)."""
     episodes, size = _shape(columns)
     filled = np.diff(columns.indptr)
     common, telling, least, largest = np.zeros(size), filled.astype(np.int64), np.zeros(size), np.ones(size)
@@ -122,7 +122,7 @@ def _careful(
     episodes: int,
     confidence: float,
 ) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
-    """The range of (1-p) common + p x over the binomial interval of the share p and x between least and largest."""
+    """Return the range of (1-p) common + p x, for p in its binomial interval and x between least and largest."""
     from scipy.special import betaincinv  # Here, so that `import robustirl` stays light.
 
     tail, k = (1 - confidence) / 2, telling.astype(np.float64)

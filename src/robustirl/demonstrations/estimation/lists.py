@@ -38,7 +38,7 @@ class Lists:
 
 
 def as_lists(mdp: MDP) -> Lists | None:
-    """The world's kernel as lists, if it is of that kind and its background is faint."""
+    """Return the world's kernel as lists, if it is of that kind and its background is faint."""
     base, noise = mdp.kernel.successor_lists(), mdp.kernel.rank_one()
     if base is None:
         return None
@@ -58,7 +58,7 @@ def as_lists(mdp: MDP) -> Lists | None:
 def astray_from_lists(
     lists: Lists, counts: TransitionCounts
 ) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Of every counted move: whether it went astray, the share that the world explains, and whether it is clear."""
+    """Return of every move whether it went astray, the share that the world explains, and whether it is clear."""
     source, target = counts.sources, counts.targets
     best = lists.chances.max(-1)
     if counts.actions is not None:

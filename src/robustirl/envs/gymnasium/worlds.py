@@ -121,7 +121,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
         return draw(shape or drawing.block(states), self._pay.max(-1), self._ends(), self._state)
 
     def _ends(self) -> np.ndarray:
-        """States that keep whatever enters them, or lead for certain to one that does, whatever is done there."""
+        """Return the states that are never left, or lead for certain to one that is not, whatever is done there."""
         rows = self._kernel.tocoo()
         state, taken = rows.row // self._mask.shape[1], self._mask.ravel()[rows.row]
         lowest, highest = np.full(len(self._mask), len(self._mask)), np.full(len(self._mask), -1)

@@ -78,7 +78,10 @@ class Curvature(eqx.Module):
         return occupancy if self.features is None else self.features.T @ occupancy
 
     def _solve_roughly(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
-        """Conjugate gradients in units in which the ridge is the identity; every iterate is a descent direction."""
+        """Solve by conjugate gradients in units in which the ridge is the identity.
+
+        Every iterate is a descent direction.
+        """
         unit = 1 / jnp.sqrt(ridge)
         right = unit * gradient
         goal = (CG_REDUCTION * jnp.linalg.norm(right)) ** 2

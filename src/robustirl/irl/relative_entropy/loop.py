@@ -34,7 +34,7 @@ def trajectory_features(episodes: Episodes, summary: str, discount: float | Floa
 def log_partition(
     theta: Float[Array, " d"], features: Float[Array, "N d"], log_weights: Float[Array, " N"]
 ) -> Float[Array, ""]:
-    """The log-partition log Σ_τ w(τ) exp⟨θ, φ̄^τ⟩; its gradient in θ is Σ_τ P(τ|θ) φ̄^τ."""
+    """Return the log-partition log Σ_τ w(τ) exp⟨θ, φ̄^τ⟩; its gradient in θ is Σ_τ P(τ|θ) φ̄^τ."""
     return jax.nn.logsumexp(log_weights + features @ theta)
 
 
@@ -52,7 +52,7 @@ def reward_gradient(
 def importance_log_weights(
     episodes: Episodes, players: Players, base: Players, alpha: Float[Array, ""], cut: float | None
 ) -> Float[Array, " N"]:
-    """The log-probability of each episode's actions under the first mixture, minus that under the present one."""
+    """Return each episode's log-probability of its actions under the first mixture, minus that under the present."""
 
     def log_mixture(sides: Players) -> Float[Array, "T N"]:
         ours, theirs = (

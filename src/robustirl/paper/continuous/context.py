@@ -29,7 +29,7 @@ class ExpertContext:
     """Trains experts, several attempts each, and keeps the best by measured return."""
 
     def results(self, specs: Sequence[ExpertSpec], size: int = 1) -> list[RunResult]:
-        """The experts of some specs that differ in their noise alone."""
+        """Return the experts of some specs that differ in their noise alone."""
         del size  # A batch of another size is compiled anew; there is but one on an accelerator.
         spec = specs[0]
         keys = [jax.random.split(jax.random.key(spec.seed), 3)] * len(specs)
@@ -62,7 +62,7 @@ class ContinuousContext:
         self._features: dict[tuple[ExpertSpec, int, int, str], Float[Array, " d"]] = {}
 
     def expert(self, spec: ExpertSpec) -> RunResult:
-        """An expert."""
+        """Return an expert."""
         if spec not in self._experts:
             (self._experts[spec],) = ExpertContext().results([spec])
         return self._experts[spec]
@@ -78,7 +78,7 @@ class ContinuousContext:
         return self._features[key]
 
     def results(self, specs: Sequence[ContinuousSpec], size: int = 1) -> list[RunResult]:
-        """What comes of some runs that differ in their noises, α and seed alone."""
+        """Return what comes of some runs that differ in their noises, α and seed alone."""
         padded = [*specs, *[specs[-1]] * (size - len(specs))]  # A smaller batch would be compiled anew.
         worlds = [spec.world() for spec in padded]
         fits = fit_relative_entropy_many(
@@ -122,12 +122,12 @@ class ContinuousContext:
 
 
 def experts_of(find: Callable[[ExpertSpec], RunResult], specs: Sequence[ContinuousSpec]) -> dict[ExpertSpec, RunResult]:
-    """The experts that some runs need, looked up."""
+    """Return the experts that some runs need, looked up."""
     return {expert: find(expert) for expert in dict.fromkeys(spec.expert for spec in specs)}
 
 
 def policy_from(name: str, arrays: Mapping[str, np.ndarray]) -> GaussianPolicy:
-    """The linear policy kept under that name in a result's arrays."""
+    """Return the linear policy kept under that name in a result's arrays."""
     return GaussianPolicy((jnp.asarray(arrays[f"{name}_weights"]),), (), jnp.asarray(arrays[f"{name}_log_deviation"]))
 
 
@@ -137,7 +137,7 @@ def _as_arrays(name: str, policy: GaussianPolicy) -> dict[str, np.ndarray]:
 
 
 def _keys(seed: int) -> Key[Array, "3"]:
-    """Keys for demonstrations, learning and evaluation."""
+    """Return keys for demonstrations, learning and evaluation."""
     return jax.random.split(jax.random.key(seed), 3)
 
 
@@ -146,7 +146,7 @@ def _stacked(trees: Sequence[Tree]) -> Tree:
 
 
 def _over(function: Callable, *items: Tree) -> Tree:
-    """The function over the members of a batch, as suits the device."""
+    """Return the function over the members of a batch, as suits the device."""
     if jax.default_backend() == "cpu":
         return jax.lax.map(lambda item: function(*item), items)
     return jax.vmap(function)(*items)
@@ -179,7 +179,7 @@ def _measure(worlds: GaussianGrid, policies: GaussianPolicy, keys: Key[Array, " 
 def _evaluation(
     world: GaussianGrid, policy: GaussianPolicy, episodes: int, key: Key[Array, ""]
 ) -> tuple[Evaluation, Float[Array, "paths steps 2"]]:
-    """What a policy's mean actions bring, and the first few paths, in single precision, to be drawn."""
+    """Return what a policy's mean actions bring, and the first few paths, in single precision, to be drawn."""
     sampled = collect(world, policy, episodes=episodes, horizon=LONGEST, mean_action=True, key=key)
     paths = sampled.states[: PATH_STEPS + 1, :PATHS].swapaxes(0, 1).astype(jnp.float32)
     return Evaluation(sampled.rewards(world.reward).sum(0), sampled.terminated, sampled.lengths), paths

@@ -21,7 +21,7 @@ WORLD: dict[str, list[float] | float] = {"weights": list(TRUE_WEIGHTS), "start":
 
 
 def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], pool: Pool) -> dict[str, Any]:
-    """One run: where it belongs, its numbers, its reward as weights of the features as printed, and its paths."""
+    """Return one run: where it belongs, its numbers, its reward as weights of the printed features, and its paths."""
     record, spec = result.record, result.record.spec
     expert = experts.get(spec.expert)
     at_home = next((e for e in experts.values() if e.record.spec == _at_home(spec)), None)
@@ -43,7 +43,7 @@ def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], p
 
 
 def continuous_setting(spec: ContinuousSpec) -> str:
-    """What else decides a run, in words.
+    """Return what else decides a run, in words.
 
     Example:
         >>> continuous_setting(ContinuousSpec(0.0, 0.1, 0.9, rounds=50))
@@ -59,7 +59,7 @@ def continuous_setting(spec: ContinuousSpec) -> str:
 
 
 def _at_home(spec: ContinuousSpec) -> ExpertSpec:
-    """The expert of the learner's own world, whose return is the mark to reach there."""
+    """Return the expert of the learner's own world, whose return is the mark to reach there."""
     expert = spec.expert
     return ExpertSpec(
         spec.learner_noise, expert.environment, expert.noise_model, expert.scales, expert.steps, expert.attempts,

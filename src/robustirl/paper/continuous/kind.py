@@ -9,7 +9,7 @@ from robustirl.sweeps import Kind, register
 
 
 def _alike(spec: ContinuousSpec) -> Hashable:
-    """All but the noises, α and the seed."""
+    """Return all but the noises, α and the seed."""
     return dataclasses.replace(spec, learner_noise=0.0, expert_noise=0.0, alpha=1.0, seed=0)
 
 

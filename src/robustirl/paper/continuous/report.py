@@ -67,7 +67,7 @@ def write_continuous_report(store: Store, drawn: Mapping[str, Sequence[Path]]) -
 
 
 def findings(cells: Sequence[CellStatistics], published: Published) -> list[str]:
-    """What the numbers say, in sentences made from them."""
+    """Return what the numbers say, in sentences made from them."""
     lines = [line for learner in sorted({c.learner_noise for c in cells}) if (line := _panel(cells, learner))]
     reached = sum(cell.goal.value >= 1 for cell in cells)
     lines.append(f"Every episode of every seed reaches the goal in {reached} of {len(cells)} cells.")
@@ -83,7 +83,10 @@ def findings(cells: Sequence[CellStatistics], published: Published) -> list[str]
 
 
 def _panel(cells: Sequence[CellStatistics], learner: float) -> str:
-    """One learner noise: standard against the panel's best α at the largest expert noise, and over all of them."""
+    """Return one learner noise.
+
+    Standard against the panel's best α at the largest expert noise, and over all of them.
+    """
     panel = [cell for cell in cells if cell.learner_noise == learner]
     best, own = best_robust_alpha(panel), {(c.alpha, c.expert_noise): c for c in panel}
     noises = sorted({noise for alpha, noise in own if alpha == 1 and (best, noise) in own})

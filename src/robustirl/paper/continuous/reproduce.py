@@ -58,7 +58,7 @@ def reproduce_continuous(
 
 
 def rebuild_report(out: Path, progress: Progress = lambda *_: None) -> Outcome:
-    """Tables, figures and page of a store made elsewhere, on whatever device and by whatever versions."""
+    """Write tables, figures and page of a store made elsewhere, on whatever device and by whatever versions."""
     store = Store.read(out)
     records = store.records()
     with writing_to(store.folder):
@@ -67,7 +67,7 @@ def rebuild_report(out: Path, progress: Progress = lambda *_: None) -> Outcome:
 
 
 def write_outputs(store: Store, progress: Progress = lambda *_: None) -> list[Path]:
-    """Statistics, figures and page of a store's runs."""
+    """Write statistics, figures and page of a store's runs."""
     from robustirl.paper import figures  # Here, so that nothing else loads matplotlib.
     from robustirl.paper.continuous.report import write_continuous_report  # Only the page needs its libraries.
 
@@ -86,17 +86,17 @@ def write_outputs(store: Store, progress: Progress = lambda *_: None) -> list[Pa
 
 
 def learners(store: Store) -> list[ContinuousRecord]:
-    """The finished runs of a store."""
+    """Return the finished runs of a store."""
     return by_kind(store.records()).get(CONTINUOUS, [])
 
 
 def experts(store: Store) -> list[ExpertRecord]:
-    """The experts of a store."""
+    """Return the experts of a store."""
     return by_kind(store.records()).get(EXPERT, [])
 
 
 def comparable(records: Sequence[ContinuousRecord]) -> Mapping[tuple[float, float, float], PublishedContinuous]:
-    """The published policies, where these runs are in the world they were made for; otherwise nothing."""
+    """Return the published policies, where these runs are in the world they were made for; otherwise nothing."""
     return published_continuous() if all(r.spec.noise_model == TOWARDS_ORIGIN for r in records) else {}
 
 
@@ -115,7 +115,7 @@ def _returns(store: Store, *, best_only: bool) -> object:
 
 
 def _landscape(store: Store) -> object:
-    """The cell of the largest mismatch, and in it the seed in which the standard learner does as it mostly does."""
+    """Return the cell of the largest mismatch, and its seed in which the standard learner's return is typical."""
     from robustirl.paper import figures
 
     records = learners(store)

@@ -57,7 +57,7 @@ class ExpertSpec(Spec):
         object.__setattr__(self, "noise", float(self.noise))
 
     def world(self) -> GaussianGrid:
-        """The expert's world M^E."""
+        """Return the expert's world M^E."""
         return make_world(self.environment, self.noise, self.noise_model, self.scales)
 
     @property
@@ -138,7 +138,7 @@ class ContinuousSpec(Spec):
         return config if self.rounds is None else dataclasses.replace(config, rounds=self.rounds)
 
     def world(self) -> GaussianGrid:
-        """The learner's world M^L."""
+        """Return the learner's world M^L."""
         return make_world(self.environment, self.learner_noise, self.noise_model, self.scales)
 
     def check(self) -> None:
@@ -216,7 +216,7 @@ def continuous_grid(
     seeds: int = 20,
     **others: Any,
 ) -> tuple[ContinuousSpec, ...]:
-    """The runs of the figure: every seed, learner noise, α and expert noise, in that order.
+    """Return the runs of the figure: every seed, learner noise, α and expert noise, in that order.
 
     Seeds come first, so that an unfinished sweep has whole figures of fewer seeds.
 
@@ -258,7 +258,7 @@ def with_experts(
 
 
 def make_world(environment: str, noise: float, noise_model: str, scales: str) -> GaussianGrid:
-    """The world of that name."""
+    """Return the world of that name."""
     _check_world(environment, noise, noise_model, scales)
     return GaussianGrid(noise, noise_model=noise_model, scales=SCALES[scales])
 

@@ -101,7 +101,7 @@ def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np
 
 
 def cell_statistics(records: Sequence[ContinuousRecord]) -> list[CellStatistics]:
-    """The statistics of every cell (ε_L, ε_E, α), in the order of the records."""
+    """Return the statistics of every cell (ε_L, ε_E, α), in the order of the records."""
     cells: dict[tuple[float, float, float], list[ContinuousRecord]] = {}
     for r in records:
         cells.setdefault((r.spec.learner_noise, r.spec.expert_noise, r.spec.alpha), []).append(r)
@@ -122,7 +122,7 @@ def cell_statistics(records: Sequence[ContinuousRecord]) -> list[CellStatistics]
 
 
 def best_robust_alpha(cells: Sequence[CellStatistics]) -> float | None:
-    """The α below one with the largest interquartile mean, on average over these cells."""
+    """Return the α below one with the largest interquartile mean, on average over these cells."""
     alphas = sorted({cell.alpha for cell in cells if cell.alpha < 1}, reverse=True)
     if not alphas:
         return None
@@ -130,7 +130,7 @@ def best_robust_alpha(cells: Sequence[CellStatistics]) -> float | None:
 
 
 def statistics_csv(cells: Sequence[CellStatistics]) -> str:
-    """The statistics as a table, one row a cell."""
+    """Return the statistics as a table, one row a cell."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     ends = ("", "_low", "_high")

@@ -86,7 +86,7 @@ def _draw(
     statistic: str,
     known: str,
 ) -> None:
-    """The curves of one panel, and beside them what was published."""
+    """Draw the curves of one panel, and beside them what was published."""
     named = False
     for place, (alpha, look) in enumerate(styles.items()):
         own = sorted((cell for cell in cells if cell.alpha == alpha), key=lambda cell: cell.expert_noise)

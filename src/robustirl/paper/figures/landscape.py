@@ -24,7 +24,7 @@ SHOWN = 4  # Paths a panel; more would be a thicket.
 
 
 def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
-    """The true reward with the expert's paths, and the learnt rewards with the paths of their learners.
+    """Draw the true reward with the expert's paths, and the learnt rewards with the paths of their learners.
 
     A learnt reward is compared up to a positive factor and a constant: neither changes what is best over a fixed time,
     and the learner is free in both.
@@ -55,7 +55,7 @@ def _learnt(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Cal
 
 
 def _contours(axis: Axes, reward: Callable) -> None:
-    """Filled contours; the goal's own jump is left out of the scale, or it would be all of it."""
+    """Draw filled contours; the goal's own jump is left out of the scale, or it would be all of it."""
     line = np.linspace(-1, 1, POINTS)
     states = np.stack(np.meshgrid(line, line), -1)
     values = np.asarray(jax.vmap(jax.vmap(reward))(jnp.asarray(states)))

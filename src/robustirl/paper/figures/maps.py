@@ -13,7 +13,10 @@ from robustirl.sweeps import RunResult
 
 
 def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
-    """What was learnt in one cell of a figure, standard and robust, beside the truth: reward, policy, occupancy."""
+    """Draw what was learnt in one cell of a figure, standard and robust, beside the truth.
+
+    Reward, policy, occupancy.
+    """
     shape = environment.shape
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(12.4, 6.6), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))

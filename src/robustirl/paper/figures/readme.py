@@ -88,7 +88,7 @@ def _frame(axes: Axes, noises: np.ndarray, learner: float) -> None:
 
 
 def _words(axes: Axes, curves: dict[str, dict[float, Interval]], optimal: float) -> None:
-    """A name at the end of each line, a little apart where lines end together."""
+    """Draw a name at the end of each line, a little apart where lines end together."""
     end = max(curves["1"])
     fixed = sorted(curves.keys() - {"1", AUTO})
     names = [
@@ -111,7 +111,7 @@ def _words(axes: Axes, curves: dict[str, dict[float, Interval]], optimal: float)
 
 
 def _map(axes: Axes, environment: GridWorld) -> None:
-    """The world, small, in the corner that the curves leave free."""
+    """Draw the world, small, in the corner that the curves leave free."""
     inset = axes.inset_axes((0.03, 0.07, 0.20, 0.40))
     rewards = np.asarray(environment.rewards)
     colours = [[matplotlib.colors.to_rgb(SHADES.get(float(value), "#999999")) for value in row] for row in rewards]

@@ -17,7 +17,7 @@ WIDE = 8.0
 
 
 def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
-    """A row per condition: returns on the left, and on the right what each robust α gains over α = 1, with 95 % bars.
+    """Draw a row per condition: returns on the left, the gain of each robust α over α = 1 on the right, with 95 % bars.
 
     Filled markers say that the intervals of α and of α = 1 do not overlap.
     """
@@ -64,7 +64,7 @@ def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
 
 
 def _stretch(axes: Axes, values: Sequence[Interval]) -> None:
-    """A symmetric logarithmic axis where one failed seed would otherwise press all other conditions into a line."""
+    """Use a symmetric logarithmic axis where one failed seed would make all other conditions look alike."""
     largest = max((max(abs(v.low), abs(v.high)) for v in values), default=0.0)
     sizes = sorted(abs(v.mean) for v in values if v.mean)
     if not sizes or largest < WIDE * sizes[len(sizes) // 2]:

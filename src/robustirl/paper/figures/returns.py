@@ -37,7 +37,7 @@ def figure_returns(
     *,
     best_only: bool = False,
 ) -> Figure:
-    """One panel per learner noise, one line per α, and the reward map where there is one.
+    """Draw one panel per learner noise, one line per α, and the reward map where there is one.
 
     Args:
         environment: The environment the records are of; its map is that of the first layout.
@@ -83,7 +83,7 @@ def figure_returns(
 def draw_panel(
     axis: Axes, records: Sequence[Record], styles: Mapping[float, Look], published: PublishedReturns | None = None
 ) -> None:
-    """The curves of one learner noise; of several layouts the mean, with a band of its 95 % interval."""
+    """Draw the curves of one learner noise; of several layouts the mean, with a band of its 95 % interval."""
     learner = records[0].spec.learner_noise
     optimal = float(np.mean([record.optimal_return for record in records]))
     found = cells(records, lambda record: record.total_return)
@@ -168,7 +168,7 @@ def figure_alpha_study(environment: Environment, records: Sequence[Record], note
 
 
 def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
-    """How far the learner falls behind its expert, each in its own world, over the mismatch; a panel per
+    """Draw how far the learner falls behind its expert, each in its own world, over the mismatch; a panel per
     environment.
     """
     names = list(dict.fromkeys(record.spec.environment for record in records))

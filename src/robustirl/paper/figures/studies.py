@@ -21,7 +21,10 @@ def _canvas(panels: int, title: str, *, width: float = 3.3, height: float = 3.9)
 
 
 def figure_transfer(records: Sequence[Record], note: str = "") -> Figure:
-    """Reward transfer (Section 3.3) against learning in the learner's world: measured gaps, and the bounds on them."""
+    """Draw reward transfer (Section 3.3) against learning in the learner's world.
+
+    Measured gaps, and the bounds on them.
+    """
     learner = records[0].spec.learner_noise
     experts = sorted({r.spec.expert_noise for r in records})
     direct = {(r.spec.expert_noise, r.spec.alpha): r for r in records if r.spec.train_noise is None}
@@ -72,7 +75,7 @@ def figure_transfer(records: Sequence[Record], note: str = "") -> Figure:
 
 
 def figure_robust_experts(records: Sequence[Record], note: str = "") -> Figure:
-    """Experts who play a game of their own: one panel per α_E."""
+    """Draw experts who play a game of their own: one panel per α_E."""
     strengths = sorted({r.spec.expert_alpha for r in records}, reverse=True)
     styles = looks(sorted({r.spec.alpha for r in records}, reverse=True))
     with matplotlib.rc_context(STYLE):
@@ -91,7 +94,7 @@ def figure_robust_experts(records: Sequence[Record], note: str = "") -> Figure:
 
 
 def figure_sampled(records: Sequence[Record], note: str = "") -> Figure:
-    """Exact returns (lines) and the paper's sampled ones (mean and SD), and how far apart they are in standard
+    """Draw exact returns (lines) and the paper's sampled ones (mean and SD), and how far apart they are in standard
     errors.
     """
     alphas = sorted({r.spec.alpha for r in records}, reverse=True)
@@ -129,7 +132,7 @@ def figure_sampled(records: Sequence[Record], note: str = "") -> Figure:
 
 
 def figure_convergence(records: Sequence[Record], note: str = "") -> Figure:
-    """The paper's 200 steps against many more: return, occupancy gap and the size of the reward, a row per
+    """Draw the paper's 200 steps against many more: return, occupancy gap and the size of the reward, a row per
     environment.
     """
     names = list(dict.fromkeys(r.spec.environment for r in records))
@@ -175,7 +178,7 @@ def figure_convergence(records: Sequence[Record], note: str = "") -> Figure:
 def figure_layouts(
     records: Sequence[Record], measure: Callable[[Record], float], label: str, title: str, note: str = ""
 ) -> Figure:
-    """Means over layouts with 95 % intervals, one panel per learner noise."""
+    """Draw means over layouts with 95 % intervals, one panel per learner noise."""
     found = cells(records, measure)
     noises = sorted({key[0] for key in found})
     styles = looks(sorted({key[1] for key in found}, reverse=True))

@@ -59,7 +59,7 @@ class Grid:
     options: tuple[tuple[str, object], ...] = ()
 
     def specs(self, name: str, model: str, **changes: Any) -> tuple[RunSpec, ...]:
-        """The cells of one environment."""
+        """Return the cells of one environment."""
         return grid_of_specs(name, model, **{**dict(self.options), **changes})
 
     @property
@@ -84,7 +84,7 @@ def _main(grid: Grid, model: str) -> tuple[RunSpec, ...]:
 
 
 def main_records(grid: "Grid", model: str, records: Sequence[Record]) -> list[Record]:
-    """Of these records, those of the paper's main grid."""
+    """Return of these records those of the paper's main grid."""
     return _of(_main(grid, model), records)
 
 
@@ -109,7 +109,7 @@ def _returns(grid: Grid, model: str, records: Sequence[Record], *, best_only: bo
 
 
 def layouts_note(records: Sequence[Record]) -> str:
-    """What a figure of means has to say if its records are of several layouts; nothing if of one."""
+    """Return what a figure of means has to say if its records are of several layouts; nothing if of one."""
     count = len({record.spec.seed for record in records})
     return f"; means of {count} layouts, 95 % bands" if count > 1 else ""
 
@@ -135,7 +135,7 @@ def _of(specs: Sequence[RunSpec], records: Sequence[Record]) -> list[Record]:
 def _study(
     specs: Callable[[Grid, str], tuple[RunSpec, ...]], figure: str, *, titled: bool = False
 ) -> Callable[[Grid, str, Sequence[Record]], list[Drawing]]:
-    """A drawing of one figure from the study's own records."""
+    """Return a drawing of one figure from the study's own records."""
 
     def draw(grid: Grid, model: str, records: Sequence[Record]) -> list[Drawing]:
         own = _of(specs(grid, model), records)
@@ -296,7 +296,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def choose(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """The experiments of these names; `all` stands for every one."""
+    """Return the experiments of these names; `all` stands for every one."""
     unknown = [name for name in names if name not in EXPERIMENTS and name != "all"]
     if unknown:
         raise InvalidInputError(f"there is no experiment {unknown[0]!r}; choose from all, {', '.join(EXPERIMENTS)}.")
@@ -304,5 +304,5 @@ def choose(names: Sequence[str]) -> tuple[Experiment, ...]:
 
 
 def collect_specs(experiments: Sequence[Experiment], grid: Grid, models: Sequence[str]) -> tuple[RunSpec, ...]:
-    """All runs of some experiments under some noise models, each once."""
+    """Return all runs of some experiments under some noise models, each once."""
     return tuple(dict.fromkeys(spec for model in models for item in experiments for spec in item.specs(grid, model)))

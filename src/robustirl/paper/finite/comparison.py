@@ -69,7 +69,7 @@ class Explanation:
 
 
 def compare(records: Sequence[Record]) -> list[Cell]:
-    """The records that have a published counterpart, beside it."""
+    """Return the records that have a published counterpart, beside it."""
     known = {key: value for key, value in published_returns().items() if key[0] not in LOST_LAYOUTS}
     keys = [(r.spec.environment, r.spec.learner_noise, r.spec.expert_noise, r.spec.alpha) for r in records]
     return [Cell(record, known[key]) for record, key in zip(records, keys, strict=True) if key in known]

@@ -60,17 +60,17 @@ class ExperimentContext:
 
     @_remembered
     def world(self, noise: float) -> MDP:
-        """The world at this noise, for planning and demonstrations."""
+        """Return the world at this noise, for planning and demonstrations."""
         return self.environment.mdp(noise, self.noise_model)
 
     @_remembered
     def evaluation_world(self, noise: float) -> MDP:
-        """The world at this noise, for measuring returns."""
+        """Return the world at this noise, for measuring returns."""
         return self.environment.evaluation_mdp(noise, self.noise_model)
 
     @_remembered
     def expert_policy(self, noise: float) -> Float[Array, "S A"]:
-        """The expert's policy in its own world."""
+        """Return the expert's policy in its own world."""
         return expert_policy(self.world(noise), self.reward, kind=self.expert, alpha=self.expert_alpha)
 
     @_remembered
@@ -80,30 +80,30 @@ class ExperimentContext:
 
     @_remembered
     def expert_return(self, noise: float) -> float:
-        """The expert's return in its own world."""
+        """Return the expert's return in its own world."""
         return self.measure(noise, self.expert_policy(noise))
 
     @_remembered
     def optimal_policy(self, noise: float) -> Float[Array, "S A"]:
-        """The policy that is optimal for the true reward in the learner's world."""
+        """Return the policy that is optimal for the true reward in the learner's world."""
         return expert_policy(self.world(noise), self.reward, kind="optimal")
 
     @_remembered
     def optimal_return(self, noise: float) -> float:
-        """Its return."""
+        """Return what that policy earns, undiscounted and capped."""
         return self.measure(noise, self.optimal_policy(noise))
 
     @_remembered
     def optimal_discounted_return(self, noise: float) -> float:
-        """Its discounted return: the largest there is."""
+        """Return the discounted return of that policy: the largest there is."""
         return self.measure_discounted(noise, self.optimal_policy(noise))
 
     def measure(self, noise: float, policy: Float[Array, "S A"]) -> float:
-        """The undiscounted, capped return of a policy in the learner's world."""
+        """Return the undiscounted, capped return of a policy in the learner's world."""
         return float(total_return(self.evaluation_world(noise), policy, self.reward))
 
     def measure_discounted(self, noise: float, policy: Float[Array, "S A"]) -> float:
-        """The discounted return of a policy in the learner's world."""
+        """Return the discounted return of a policy in the learner's world."""
         return float(discounted_return(self.evaluation_world(noise), policy, self.reward))
 
     def reward_model(self, seed: int = 0) -> AbstractReward:
@@ -112,7 +112,7 @@ class ExperimentContext:
         return make_reward_model(environment.reward_model, len(self.reward), environment.features, seed=seed)
 
     def demonstrations(self, noise: float, episodes: int, draw: int) -> Demonstrations:
-        """Trajectories of the expert in its own world; the last few are kept, since runs that share them are
+        """Return trajectories of the expert in its own world; the last few are kept, since runs that share them are
         neighbours.
         """
         key = noise, episodes, draw
@@ -132,7 +132,7 @@ class ExperimentContext:
         )
 
     def target(self, spec: RunSpec) -> Float[Array, " S"]:
-        """The occupancy to match: the expert's own, or its estimate from demonstrations."""
+        """Return the occupancy to match: the expert's own, or its estimate from demonstrations."""
         if not spec.demonstrations:
             return self.expert_occupancy(spec.expert_noise)
         world = self.world(spec.expert_noise)
@@ -149,7 +149,7 @@ class ExperimentContext:
         return estimate_alpha(self.world(spec.learner_noise), demos, actions=spec.auto == "actions").alpha
 
     def fit(self, specs: Sequence[RunSpec], *, steps: int, throw: bool = True) -> list[Fit]:
-        """The fits of some runs of this environment, in one compiled call."""
+        """Return the fits of some runs of this environment, in one compiled call."""
         worlds = [self.world(spec.learner_noise if spec.train_noise is None else spec.train_noise) for spec in specs]
         model = self.reward_model(specs[0].seed)
         return fit_many(
@@ -164,7 +164,7 @@ class ExperimentContext:
         )
 
     def results(self, specs: Sequence[RunSpec], size: int) -> list[RunResult]:
-        """What comes of some runs; on a CPU as a batch of the usual size, since a smaller one would be compiled
+        """Return what comes of some runs; on a CPU as a batch of the usual size, since a smaller one would be compiled
         anew.
         """
         missing = size - len(specs) if jax.default_backend() == "cpu" else 0
@@ -172,7 +172,7 @@ class ExperimentContext:
         return [self.result(spec, result, 0.0) for spec, result in zip(specs, fits, strict=False)]
 
     def result(self, spec: RunSpec, result: Fit, seconds: float) -> RunResult:
-        """What a fit comes to in the learner's world."""
+        """Return what a fit comes to in the learner's world."""
         noise = spec.learner_noise
         player = result.player if spec.train_noise is None else self._acting_on(result.reward, noise)
         sampled = None

@@ -39,7 +39,7 @@ class Finite:
         self.worlds: list[dict[str, Any]] = []
 
     def __call__(self, result: RunResult) -> dict[str, Any]:
-        """One run: where it belongs, its numbers, and where its arrays are."""
+        """Return one run: where it belongs, its numbers, and where its arrays are."""
         record, spec = result.record, result.record.spec
         pool, arrays = self._pool, result.arrays
         return {
@@ -67,7 +67,7 @@ class Finite:
         }
 
     def _certificate(self, spec: RunSpec, arrays: Mapping[str, np.ndarray]) -> dict[str, float | str | None]:
-        """The range of the player's return, or why there is none."""
+        """Return the range of the player's return, or why there is none."""
         place, context = self._context(spec)
         world = context.world(spec.learner_noise)
         reasons = {
@@ -100,7 +100,10 @@ class Finite:
 
 
 def describe(environment: envs.Environment, pool: Pool) -> dict[str, Any]:
-    """An environment as a page needs it: its size and shape, where actions lead, where walks end, its true reward."""
+    """Return an environment as a page needs it.
+
+    Its size and shape, where actions lead, where walks end, its true reward.
+    """
     world = environment.mdp(0.0)
     states, actions = world.num_states, world.num_actions
     shape = getattr(environment, "shape", None)
@@ -127,7 +130,7 @@ def describe(environment: envs.Environment, pool: Pool) -> dict[str, Any]:
 
 
 def setting(spec: RunSpec) -> str:
-    """What else decides a run, besides its place, its noises and α, in words.
+    """Return what else decides a run, besides its place, its noises and α, in words.
 
     Example:
         >>> setting(RunSpec("gridworld-1", "published", 0.0, 0.1, 1.0, start="fixed", expert_alpha=0.9))
@@ -162,7 +165,7 @@ def _best_paid(reward: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def _directions(world: Any, shape: tuple[int, int]) -> list[tuple[int, int]] | None:
-    """The step of every action on the grid, as (down, right), or nothing if some action is no step."""
+    """Return the step of every action on the grid, as (down, right), or nothing if some action is no step."""
     cells = shape[0] * shape[1]
     states = np.arange(world.num_states)
     away = 1e6  # States beyond the grid are far from any cell, so that going there is no step.
@@ -180,7 +183,7 @@ def _directions(world: Any, shape: tuple[int, int]) -> list[tuple[int, int]] | N
 
 
 def _ends(world: Any) -> list[int]:
-    """The states that keep whoever enters them."""
+    """Return the states that keep whoever enters them."""
     states = np.arange(world.num_states, dtype=float)
     mean = np.asarray(world.kernel.expect(jnp.asarray(states)))
     square = np.asarray(world.kernel.expect(jnp.asarray(states**2)))

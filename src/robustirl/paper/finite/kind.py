@@ -15,7 +15,7 @@ GPU_BATCH = 500
 
 
 def _batch_key(spec: RunSpec) -> Hashable:
-    """All but the noises, α, and how the outcome is measured."""
+    """Return all but the noises, α, and how the outcome is measured."""
     same = dataclasses.replace(
         spec, learner_noise=0.0, expert_noise=0.0, alpha=1.0, sampled=0, demonstrations=0, draw=0, auto=""
     )
@@ -28,7 +28,7 @@ def _program_key(spec: RunSpec) -> Hashable:
 
 @functools.cache
 def _grid(name: str) -> Hashable:
-    """Grids of one size and one kind of reward share their programs; any other environment has its own."""
+    """Return what decides the program: grids of one size and one kind of reward share theirs."""
     environment = envs.make(name)
     if not isinstance(environment, envs.GridWorld):
         return name

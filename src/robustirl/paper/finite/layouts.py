@@ -85,13 +85,13 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def settled_layouts(records: Sequence[Record]) -> set[int]:
-    """The layouts whose optimal policy ends in cells that pay nothing, at the smallest noise there is."""
+    """Return the layouts whose optimal policy ends in cells that pay nothing, at the smallest noise there is."""
     calmest = min(record.spec.learner_noise for record in records)
     return {r.spec.seed for r in records if r.spec.learner_noise == calmest and r.optimal_return > SETTLED}
 
 
 def cells(records: Sequence[Record], measure: Callable[[Record], float]) -> dict[tuple[float, float, float], Interval]:
-    """Mean and interval by (ε_L, α, ε_E)."""
+    """Return mean and interval by (ε_L, α, ε_E)."""
     groups: dict[tuple[float, float, float], list[float]] = {}
     for r in records:
         groups.setdefault((r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise), []).append(measure(r))
@@ -99,7 +99,7 @@ def cells(records: Sequence[Record], measure: Callable[[Record], float]) -> dict
 
 
 def shapes(records: Sequence[Record], measure: Callable[[Record], float]) -> list[Shape]:
-    """The paper's shape, panel by panel: does standard fall with the expert's noise, and does robust hold?"""
+    """Return the paper's shape, panel by panel: does standard fall with the expert's noise, and does robust hold?"""
     found = []
     values = {(r.spec.seed, r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise): measure(r) for r in records}
     everyone = sorted({key[0] for key in values})

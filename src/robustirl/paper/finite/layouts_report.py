@@ -61,7 +61,7 @@ def _chosen(records: Sequence[Record], measure: Measure) -> list[Record]:
 
 
 def write_layout_tables(records: Sequence[Record], out: Path) -> list[Path]:
-    """`layouts.csv`: mean and 95 % interval per measure, learner noise, α and expert noise."""
+    """Write `layouts.csv`: mean and 95 % interval per measure, learner noise, α and expert noise."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("measure", "learner_noise", "alpha", "expert_noise", "mean", "low", "high", "layouts"))
@@ -76,7 +76,7 @@ def write_layout_tables(records: Sequence[Record], out: Path) -> list[Path]:
 
 
 def draw_layouts(records: Sequence[Record], noise_model: str, out: Path) -> list[Path]:
-    """One figure per measure."""
+    """Draw one figure per measure."""
     from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
 
     written = []

@@ -62,7 +62,7 @@ def write_report(
 
 
 def _as_published(record: Record) -> bool:
-    """Whether a run has the settings of the published ones, so that its number can be compared."""
+    """Return whether a run has the settings of the published ones, so that its number can be compared."""
     spec = record.spec
     return (spec.noise_model, spec.steps, spec.expert) == (PUBLISHED, PAPER_STEPS, envs.make(spec.environment).expert)
 
@@ -70,7 +70,7 @@ def _as_published(record: Record) -> bool:
 def findings(
     plan: "Plan", records: Sequence[Record], comparisons: Sequence[Comparison], cells: Sequence[Cell]
 ) -> list[str]:
-    """What the numbers say, in sentences made from them."""
+    """Return what the numbers say, in sentences made from them."""
     lines = []
     if cells:
         lines.append(_agreement_text(cells))
@@ -104,7 +104,7 @@ def _regime_text(regime: str, rows: Sequence[Comparison]) -> str:
 
 
 def _kernels(plan: "Plan", comparisons: Sequence[Comparison]) -> list[str]:
-    """How much of the effect hangs on what "uniform noise" is taken to mean."""
+    """Return how much of the effect hangs on what "uniform noise" is taken to mean."""
     noisier = [row for row in comparisons if row.regime == REGIMES[0]]
     by_model = {
         model: [row.standard for row in noisier if row.noise_model == model]
@@ -136,7 +136,7 @@ class Continued:
 
 
 def continued(plan: "Plan", records: Sequence[Record]) -> list[Continued]:
-    """The runs that were made with the usual number of steps and with many more, side by side."""
+    """Return the runs that were made with the usual number of steps and with many more, side by side."""
     index = {r.spec: r for r in records}
     pairs: dict[tuple[str, str, float], list[tuple[Record, Record]]] = {}
     for r in records:

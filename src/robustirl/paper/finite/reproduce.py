@@ -81,7 +81,7 @@ def reproduce(
 
 
 def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Progress) -> list[Explanation]:
-    """Refits of the cells that miss the published number; kept in a file, since they take a while."""
+    """Refit the cells that miss the published number; kept in a file, since they take a while."""
     if not plan.explain or PUBLISHED not in plan.noise_models:
         return []
     main = catalogue.main_records(plan.grid, PUBLISHED, records)

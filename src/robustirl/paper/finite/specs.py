@@ -72,7 +72,7 @@ class RunSpec(Spec):
         return self.expert == "optimal" and self.expert_alpha == 1
 
     def make_environment(self) -> envs.Environment:
-        """The environment, in the layout and with the start distribution of this run."""
+        """Return the environment, in the layout and with the start distribution of this run."""
         environment = envs.make(self.environment)
         options: dict[str, object] = {}
         if environment.layout != self.seed:
@@ -160,7 +160,7 @@ def grid_of_specs(
     expert: str | None = None,
     **others: Any,
 ) -> tuple[RunSpec, ...]:
-    """The cells of one figure: every seed, learner noise, α and expert noise, in that order.
+    """Return the cells of one figure: every seed, learner noise, α and expert noise, in that order.
 
     What is left out is the environment's own: its noise model, its expert, its usual layout.
 

@@ -45,7 +45,7 @@ class Comparison:
 
 
 def best_alpha(records: Sequence[Record]) -> float | None:
-    """The α below 1 whose mean return over these records is largest."""
+    """Return the α below 1 whose mean return over these records is largest."""
     means = {
         alpha: np.mean([record.total_return for record in records if record.spec.alpha == alpha])
         for alpha in sorted({record.spec.alpha for record in records if record.spec.alpha < 1})
@@ -54,7 +54,7 @@ def best_alpha(records: Sequence[Record]) -> float | None:
 
 
 def rule_alpha(learner_noise: float, expert_noise: float, alphas: Sequence[float]) -> float:
-    """Of these, the α nearest to the paper's advice, 1 - α ≈ |ε_L - ε_E|; of two equally near, the larger."""
+    """Return of these the α nearest to the paper's advice, 1 - α ≈ |ε_L - ε_E|; of two equally near, the larger."""
     wanted = 1 - abs(learner_noise - expert_noise)
     return min(sorted(alphas, reverse=True), key=lambda alpha: round(abs(alpha - wanted), 9))
 
@@ -65,7 +65,7 @@ def regret(record: Record) -> float:
 
 
 def compare_with_standard(records: Sequence[Record]) -> list[Comparison]:
-    """A row per environment, kernel and regime that have both standard and robust runs."""
+    """Return a row per environment, kernel and regime that have both standard and robust runs."""
     rows = []
     for name, model in dict.fromkeys((r.spec.environment, r.spec.noise_model) for r in records):
         own = [r for r in records if (r.spec.environment, r.spec.noise_model) == (name, model)]

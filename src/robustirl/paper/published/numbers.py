@@ -18,7 +18,7 @@ class PublishedReturn:
 
 @functools.cache
 def published_returns() -> dict[tuple[str, float, float, float], PublishedReturn]:
-    """The published returns by (environment, learner noise, expert noise, α).
+    """Return the published returns by (environment, learner noise, expert noise, α).
 
     Example:
         >>> published_returns()["gridworld-1", 0.0, 0.1, 0.9].mean
@@ -33,7 +33,7 @@ def published_returns() -> dict[tuple[str, float, float, float], PublishedReturn
 
 @functools.cache
 def published_optimal_returns() -> dict[tuple[str, float], PublishedReturn]:
-    """The published returns of the policy that knows the true reward, by (environment, learner noise)."""
+    """Return the published returns of the policy that knows the true reward, by (environment, learner noise)."""
     return {(name, learner): value for name, learner, _, alpha, value in _entries() if alpha == "optimal"}
 
 
@@ -65,7 +65,7 @@ class PublishedContinuous:
 
 @functools.cache
 def published_continuous() -> dict[tuple[float, float, float], PublishedContinuous]:
-    """GaussianGrid's published policies by (learner noise, expert noise, α).
+    """Return GaussianGrid's published policies by (learner noise, expert noise, α).
 
     Example:
         >>> published_continuous()[0.0, 0.2, 1.0].median
@@ -83,7 +83,7 @@ def published_continuous() -> dict[tuple[float, float, float], PublishedContinuo
 
 
 def published_expert_returns() -> dict[float, float]:
-    """Mean returns of GaussianGrid's published experts by their noise."""
+    """Return mean returns of GaussianGrid's published experts by their noise."""
     content = _continuous()
     return dict(zip(content["expert_noise"], map(float, content["expert_return"]), strict=True))
 

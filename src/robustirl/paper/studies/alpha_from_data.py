@@ -77,7 +77,7 @@ class Row:
 
 
 def regrets(records: Sequence[Record]) -> dict[tuple[str, float, float, int], dict[float | str, float]]:
-    """By (environment, ε_L, ε_E, draw): what each choice returns less than the best fixed α of that draw."""
+    """Return by (environment, ε_L, ε_E, draw) what each choice returns less than the best fixed α of that draw."""
     cells: dict[tuple[str, float, float, int], dict[float | str, float]] = {}
     for r in records:
         key = r.spec.environment, r.spec.learner_noise, r.spec.expert_noise, r.spec.draw
@@ -87,7 +87,7 @@ def regrets(records: Sequence[Record]) -> dict[tuple[str, float, float, int], di
 
 
 def summarize(records: Sequence[Record]) -> list[Row]:
-    """A row per environment, and one for all."""
+    """Return a row per environment, and one for all."""
     found = regrets(records)
     rows = []
     for name in [*dict.fromkeys(key[0] for key in found), "all"]:

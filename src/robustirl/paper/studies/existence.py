@@ -168,7 +168,7 @@ def as_cells(row: Row) -> tuple[str, ...]:
 
 
 def _distance(number: float) -> str:
-    """Three digits, and zero for what the solver's accuracy leaves of it."""
+    """Format to three digits, and zero for what the solver's accuracy leaves of it."""
     return "0" if number < 1e-9 else f"{number:.3g}"
 
 

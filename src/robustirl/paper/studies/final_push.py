@@ -25,14 +25,14 @@ HORIZON = 1000
 
 
 def against(world: MDP, fit: Fit) -> MDP:
-    """The player's world when the fit's opponent keeps its policy: α T + (1-α) T_op."""
+    """Return the player's world when the fit's opponent keeps its policy: α T + (1-α) T_op."""
     pushed = world.kernel.policy_matrix(fit.opponent)[:, None, :]
     kernel = fit.alpha * world.kernel.to_array() + (1 - fit.alpha) * pushed
     return MDP(kernel, discount=world.discount, initial=world.initial, mask=world.mask)
 
 
 def frozen_lake(slip: float, alphas: tuple[float, ...] = LAKE_ALPHAS) -> list[dict[str, float]]:
-    """A slipping expert, a learner who does not slip: what each α reaches, and what any player could."""
+    """Return a slipping expert, a learner who does not slip: what each α reaches, and what any player could."""
     env = envs.make("frozen-lake-8x8")
     learner, expert, reward = env.mdp(0.0, "slip"), env.mdp(slip, "slip"), jnp.asarray(env.reward)
     rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
@@ -55,7 +55,7 @@ def frozen_lake(slip: float, alphas: tuple[float, ...] = LAKE_ALPHAS) -> list[di
 
 
 def cliff_walking(wind: float, alphas: tuple[float, ...] = CLIFF_ALPHAS) -> list[dict[str, float]]:
-    """A calm expert, a learner in the wind: returns, and falls an episode."""
+    """Return a calm expert, a learner in the wind: returns, and falls an episode."""
     env = envs.make("cliff-walking")
     learner, expert, reward = env.mdp(wind, "wind"), env.mdp(0.0, "wind"), jnp.asarray(env.reward)
     rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))

@@ -49,12 +49,12 @@ DISCOUNTED = ALGORITHMS["discounted-once"]
 
 
 def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:
-    """The paper's continuous world, its features scaled as in the published runs."""
+    """Return the paper's continuous world, its features scaled as in the published runs."""
     return GaussianGrid(noise, noise_model=noise_model, scales=PUBLISHED_SCALES)
 
 
 def optimization() -> list[Condition]:
-    """The pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change after the other."""
+    """Return the pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change at a time."""
     ours = RelativeEntropyConfig()
     bare = dataclasses.replace(ours, ridge=0.0, centre="none")
     steps = {
@@ -78,7 +78,7 @@ def optimization() -> list[Condition]:
 
 
 def pairs() -> list[Condition]:
-    """The paper's fifteen pairs of noises."""
+    """Return the paper's fifteen pairs of noises."""
     return [
         Condition("pairs", f"ε_E = {expert:g}, ε_L = {learner:g}", grid(expert), grid(learner))
         for expert in (0.2, 0.15, 0.1, 0.05, 0.0)
@@ -87,7 +87,7 @@ def pairs() -> list[Condition]:
 
 
 def strength() -> list[Condition]:
-    """Ever stronger noise in the expert's world; both ways to sum up a trajectory."""
+    """Return ever stronger noise in the expert's world; both ways to sum up a trajectory."""
     kinds = {"mean": RelativeEntropyConfig(), "discounted": DISCOUNTED}
     return [
         Condition("strength", f"ε_E = {noise:g}, {kind}", grid(noise), grid(0.0), config=config)
@@ -97,7 +97,7 @@ def strength() -> list[Condition]:
 
 
 def direction() -> list[Condition]:
-    """Other disturbances of the expert, and a learner who is disturbed more than the expert."""
+    """Return other disturbances of the expert, and a learner who is disturbed more than the expert."""
     kinds = {
         "uniform 0.4": (grid(0.4, UNIFORM_ACTION), grid(0.0)),
         "away from the pit 0.3": (grid(0.3, AWAY_FROM_ORIGIN), grid(0.0)),
@@ -107,7 +107,7 @@ def direction() -> list[Condition]:
 
 
 def demonstrations() -> list[Condition]:
-    """Fewer episodes of the expert with noise 0.2."""
+    """Return fewer episodes of the expert with noise 0.2."""
     return [
         Condition(
             "demonstrations",
@@ -131,7 +131,7 @@ learn from the true reward, but too seldom while the reward itself is being lear
 
 
 def pendulum_sweep() -> list[Condition]:
-    """An expert with a rod of length and mass one, and learners with others."""
+    """Return an expert with a rod of length and mass one, and learners with others."""
     config = RelativeEntropyConfig(deviation=1.0, game=dataclasses.replace(BALANCE, steps=1))
     learners = {"the same": {}, "mass 0.6": {"mass": 0.6}, "mass 1.3": {"mass": 1.3}, "mass 1.6": {"mass": 1.6}}
     learners |= {"length 1.3": {"length": 1.3}}

@@ -38,7 +38,7 @@ class World:
     alphas: tuple[float, ...] = (1.0, 0.9, 0.8)
 
     def specs(self, steps: int = PAPER_STEPS) -> tuple[RunSpec, ...]:
-        """The runs: on every draw of the trajectories, every fixed α and the one estimated with actions."""
+        """Return the runs: on every draw of the trajectories, every fixed α and the one estimated with actions."""
         return tuple(
             RunSpec(
                 self.environment,
@@ -60,7 +60,7 @@ class World:
 
 
 def both_ways(*noises: float) -> tuple[tuple[float, float], ...]:
-    """A still learner with ever noisier experts, and the reverse."""
+    """Return a still learner with ever noisier experts, and the reverse."""
     return (*((0.0, noise) for noise in noises), *((noise, 0.0) for noise in noises))
 
 
@@ -75,12 +75,12 @@ Key = tuple[float, float, int, str]
 
 
 def choice(record: Record) -> str:
-    """How a run's α was chosen."""
+    """Return how a run's α was chosen."""
     return AUTO if record.spec.auto else f"{record.spec.alpha:g}"
 
 
 def cells(records: Sequence[Record]) -> dict[Key, Interval]:
-    """Mean return and its interval over draws."""
+    """Return mean return and its interval over draws."""
     groups: dict[Key, list[float]] = {}
     for r in records:
         key = r.spec.learner_noise, r.spec.expert_noise, r.spec.demonstrations, choice(r)

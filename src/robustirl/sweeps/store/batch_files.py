@@ -37,7 +37,7 @@ class DamagedFileError(InvalidInputError):
 
 
 def encode(results: Sequence[RunResult]) -> bytes:
-    """A batch as the bytes of an npz file."""
+    """Return a batch as the bytes of an npz file."""
     records = [record_as_json(item.record) for item in results]
     content = {"schema": SCHEMA, "configuration": configuration(), "records": records}
     text = json.dumps(content).encode()
@@ -62,13 +62,13 @@ def digest(text: bytes, arrays: dict[str, np.ndarray], schema: int = SCHEMA) -> 
 
 
 def read_batch(path: Path) -> tuple[list[Any], dict[str, str]]:
-    """The records of a batch file and their configuration, after checking all of it."""
+    """Return the records of a batch file and their configuration, after checking all of it."""
     records, made_under, _ = _read(path)
     return records, made_under
 
 
 def read_results(path: Path) -> list[RunResult]:
-    """The runs of a batch file with their arrays, after checking all of it."""
+    """Return the runs of a batch file with their arrays, after checking all of it."""
     records, _, arrays = _read(path)
     named = {name.removeprefix("all_"): array for name, array in arrays.items()}
     return [

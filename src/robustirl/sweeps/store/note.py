@@ -26,7 +26,7 @@ Note = dict[str, Any]
 
 
 def note_of(specs: Sequence[Spec]) -> Note:
-    """The note of a request that is computed here and now, as JSON can hold it."""
+    """Return the note of a request that is computed here and now, as JSON can hold it."""
     entries = [spec_as_json(spec) for spec in specs]
     return with_checksum({"schema": SCHEMA, "configuration": configuration(), "specs": entries})
 
@@ -44,7 +44,7 @@ def with_checksum(note: Note) -> Note:
 
 
 def _to_2(note: Note) -> Note:
-    """Notes of schema 1 had no checksum."""
+    """Migrate a note of schema 1, which had no checksum."""
     return with_checksum({**note, "schema": 2})
 
 
@@ -53,7 +53,7 @@ MIGRATIONS: dict[int, Callable[[Note], Note]] = {1: _to_2}
 
 
 def migrated(note: Note) -> Note:
-    """A note of any earlier schema as one of this schema.
+    """Return a note of any earlier schema as one of this schema.
 
     Example:
         >>> sorted(migrated({"schema": 1, "configuration": {}, "specs": []}))
@@ -65,12 +65,12 @@ def migrated(note: Note) -> Note:
 
 
 def as_text(note: Note) -> str:
-    """A note as its file holds it."""
+    """Return a note as its file holds it."""
     return json.dumps(note, indent=0) + "\n"
 
 
 def read_note(path: Path) -> Note:
-    """What a store says of itself, its specs as such, whatever schema it was written in."""
+    """Return what a store says of itself, its specs as such, whatever schema it was written in."""
     try:
         text = read_regular(path).decode("utf-8")
         note = json.loads(text)

@@ -73,7 +73,7 @@ def unpack_store(path: Path, folder: Path) -> Store:
 
 
 def _write(content: dict[str, bytes], folder: Path) -> None:
-    """Batches first: a store is one once its note is there."""
+    """Order the files, batches first: a store is one once its note is there."""
     (folder / "batches").mkdir(parents=True, exist_ok=True)
     for name, data in content.items():
         if name != _NOTE:

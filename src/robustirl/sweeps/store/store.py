@@ -161,12 +161,12 @@ class Store:
         self._known |= dict.fromkeys(specs, path)
 
     def records(self) -> list[Any]:
-        """The finished runs, in the order of the request."""
+        """Return the finished runs, in the order of the request."""
         found = {record.spec: record for path in set(self._known.values()) for record in read_batch(path)[0]}
         return [found[spec] for spec in self.specs if spec in found]
 
     def result(self, spec: Spec) -> RunResult:
-        """A finished run with its arrays."""
+        """Return a finished run with its arrays."""
         if spec not in self._known:
             raise InvalidInputError(f"{self.folder} holds no run {spec}.")
         return next(item for item in read_results(self._known[spec]) if item.record.spec == spec)
@@ -177,7 +177,7 @@ class Store:
         return self.result(spec)
 
     def results(self, *kinds: str) -> Iterator[RunResult]:
-        """The finished runs of some kinds with their arrays, in no special order; every file is read once."""
+        """Return the finished runs of some kinds with their arrays, in no special order; every file is read once."""
         for path in dict.fromkeys(self._known.values()):
             yield from (item for item in read_results(path) if kind_of(item.record.spec).name in kinds)
 
@@ -187,5 +187,5 @@ class Store:
 
 
 def _ours(entry: Path) -> bool:
-    """Whether a file may be what a command left that was killed while it made a store."""
+    """Return whether a file may be what a command left that was killed while it made a store."""
     return entry.name.startswith(".") or (entry.name == "batches" and entry.is_dir() and not any(entry.glob("[!.]*")))
