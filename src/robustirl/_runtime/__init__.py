@@ -36,6 +36,13 @@ from robustirl._runtime.precision import working_precision as working_precision
 from robustirl._runtime.programs import BoundedJit as BoundedJit
 from robustirl._runtime.reading import excess as excess
 from robustirl._runtime.reading import read_regular as read_regular
+from robustirl._runtime.representation import PlainModule as PlainModule
+from robustirl._runtime.representation import ShortRepr as ShortRepr
+from robustirl._runtime.representation import field_repr as field_repr
+from robustirl._runtime.representation import html_columns as html_columns
+from robustirl._runtime.representation import html_table as html_table
+from robustirl._runtime.representation import joined as joined
+from robustirl._runtime.representation import short_value as short_value
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
 from robustirl._runtime.version import __version__ as __version__

@@ -19,6 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from robustirl._runtime.representation import PlainModule
 from robustirl.types import ArrayLike
 
 _P = ParamSpec("_P")
@@ -115,7 +116,7 @@ def working_dtype() -> np.dtype:
     return np.dtype(np.float32 if _single.get() else np.float64)
 
 
-class ScopedModule(eqx.Module):
+class ScopedModule(PlainModule):
     """A module whose methods compute in working precision.
 
     Public methods and properties of subclasses are decorated with `working_precision`. Pickles hold NumPy arrays,

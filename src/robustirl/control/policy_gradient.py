@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import PlainModule, working_precision
 from robustirl.control.advantages import (
     critic_values,
     generalised_advantages,
@@ -33,7 +33,7 @@ from robustirl.control.rollouts import Episodes
 from robustirl.types import Tree
 
 
-class Players(eqx.Module):
+class Players(PlainModule):
     """The two sides of a game."""
 
     player: GaussianPolicy

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from jaxtyping import Bool, Int
 
+from robustirl._runtime import html_table, joined, short_value
 from robustirl.demonstrations._episodes import as_episodes, renumbered, require_actions_match, require_alike
 from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
 from robustirl.errors import InvalidInputError
@@ -27,6 +28,9 @@ class Episode(NamedTuple):
     states: Int[np.ndarray, " N"]
     actions: Int[np.ndarray, " M"] | None
     terminated: bool
+
+    def __repr__(self) -> str:
+        return joined("Episode", [f"{name}={short_value(value)}" for name, value in self._asdict().items()])
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -312,6 +316,18 @@ class Demonstrations:
         kind = "with actions" if self.has_actions else "states only"
         ends = f"{int(self.terminated.sum())} terminated" if self.ends_known else "ends unknown"
         return f"Demonstrations({len(self)} episodes, {self.num_transitions} transitions, {kind}, {ends})"
+
+    def _repr_html_(self) -> str:
+        lengths, visits = self.lengths, np.unique(self.states)
+        rows = [
+            ("episodes", f"{len(self)} of {lengths.min()} to {lengths.max()} states (median {np.median(lengths):g})"),
+            ("transitions", f"{self.num_transitions}, {'with actions' if self.has_actions else 'states only'}"),
+            ("ends", f"{int(self.terminated.sum())} terminated" if self.ends_known else "not recorded"),
+            ("different states", f"{visits.size}, the largest {visits.max()}"),
+        ]
+        if self.state_names is not None:
+            rows.append(("state names", short_value(self.state_names)))
+        return html_table("Demonstrations", rows)
 
     def describe(self) -> str:
         """Return a sentence that says what there is.

@@ -5,18 +5,29 @@ import dataclasses
 
 import numpy as np
 
+from robustirl._runtime import ShortRepr, joined, short_value
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Environment(abc.ABC):
+class Environment(ShortRepr, abc.ABC):
     """A family of worlds that share states, actions and true reward, and differ in how noisily they move.
 
     The learner's world is `mdp(ε_L)` and the expert's `mdp(ε_E)`: the paper's mismatch (Section 5).
     """
 
     name: str
+
+    def __repr__(self) -> str:
+        return joined(type(self).__name__, [repr(self.name), *self._in_words()])
+
+    def _in_words(self) -> list[str]:
+        """Return what a repr says after the name: size, discount and noise models, as far as there are any."""
+        shape, discount = getattr(self, "shape", None), getattr(self, "discount", None)
+        words = [] if shape is None else [f"{shape[0]} × {shape[1]} cells"]
+        words += [] if discount is None else [f"γ = {short_value(discount)}"]
+        return [*words, f"noise: {' or '.join(self.noise_models)}"]
 
     @property
     @abc.abstractmethod

@@ -122,6 +122,10 @@ class TabularEnvironment(Environment):
     def reward(self) -> np.ndarray:
         return self.rewards
 
+    def _in_words(self) -> list[str]:
+        states, actions = self.outcomes.next_states.shape[:2]
+        return [f"{states} states", f"{actions} actions", *super()._in_words()]
+
     @property
     def expert(self) -> str:
         # Rewards of tables are often 1 at most, where the soft expert at temperature 1 is far from optimal.

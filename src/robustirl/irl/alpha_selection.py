@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import ShortRepr, html_columns, joined, working_precision
 from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.likelihood import move_log_likelihoods
@@ -54,7 +54,7 @@ ENOUGH = 0.8  # Of the best gain.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AlphaSelection:
+class AlphaSelection(ShortRepr):
     """The α that was chosen, and the curves that decided; every array has one entry a candidate.
 
     Attributes:
@@ -88,6 +88,27 @@ class AlphaSelection:
     note: str
     episodes: int
     fits: tuple[Fit, ...]
+
+    def __repr__(self) -> str:
+        low, high = self.candidates.min(), self.candidates.max()
+        return joined(
+            "AlphaSelection",
+            [
+                f"α = {self.alpha:g}, {'decisive' if self.decisive else 'not decisive'}",
+                f"{len(self.candidates)} candidates from {high:g} to {low:g}, {self.episodes} episodes",
+                self.note.removesuffix("."),
+            ],
+        )
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "α": [f"{alpha:g}" + (" ←" if alpha == self.alpha else "") for alpha in self.candidates],
+            "explained": [f"{x - self.distance[0]:.3g}" for x in self.distance],
+            "missed": [f"{max(x - self.gap[0], 0):.3g}" for x in self.gap],
+            "gain": [f"{x:.3g} ± {e:.2g}" for x, e in zip(self.gain, self.gain_error, strict=True)],
+            "admissible": ["yes" if x else "no" for x in self.admissible],
+        }
+        return html_columns(self.note, columns)
 
     @property
     def fit(self) -> Fit:

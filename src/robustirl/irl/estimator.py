@@ -16,6 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Float, Int
 
+from robustirl._runtime import html_table
 from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
@@ -33,7 +34,7 @@ from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.saving import load_estimator, save_estimator
-from robustirl.irl.summary import summarize, warnings_of
+from robustirl.irl.summary import summarize, summary_rows, warnings_of
 from robustirl.mdp import MDP, as_world, checks
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
@@ -366,6 +367,11 @@ class RobustIRL:
     def __repr__(self) -> str:
         changed = {name: value for name, value in self.get_params().items() if not _same(value, _PARAMETERS[name])}
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in changed.items())})"
+
+    def _repr_html_(self) -> str:
+        if "fit_" not in vars(self):
+            return html_table(repr(self), [("fitted", "no; call fit(world, demonstrations)")])
+        return html_table(repr(self), summary_rows(self._fitted(), self.evidence_, self.tolerance))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)

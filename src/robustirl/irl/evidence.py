@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robustirl._runtime import ShortRepr
 from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
@@ -23,7 +24,7 @@ from robustirl.types import ArrayLike
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(ShortRepr):
     """What a fit rests on.
 
     Attributes:

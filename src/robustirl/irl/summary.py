@@ -13,8 +13,14 @@ WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound
 
 def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
     """Return the whole text."""
-    cautions = warnings_of(fit, evidence, tolerance)
-    lines = [
+    lines = summary_rows(fit, evidence, tolerance)
+    title = "Robust maximum causal entropy IRL" if float(fit.alpha) < 1 else "Maximum causal entropy IRL"
+    return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
+
+
+def summary_rows(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[tuple[str, str]]:
+    """Return the lines of the text, each with its name."""
+    return [
         ("learnt from", _data(evidence)),
         *(("note", text) for text in evidence.notes),
         ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
@@ -22,11 +28,9 @@ def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
         ("ended", _ending(fit)),
         ("occupancy gap", _gap(fit, evidence)),
         ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
-        *(("warning", text) for text in cautions),
+        *(("warning", text) for text in warnings_of(fit, evidence, tolerance)),
         ("verdict", str(judge(fit, evidence.occupancy_estimate))),
     ]
-    title = "Robust maximum causal entropy IRL" if float(fit.alpha) < 1 else "Maximum causal entropy IRL"
-    return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
 
 
 def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[str]:

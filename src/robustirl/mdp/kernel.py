@@ -46,6 +46,10 @@ class AbstractKernel(DeviceModule):
     def num_actions(self) -> int:
         """|A|."""
 
+    def __repr__(self) -> str:
+        leaky = ", rows may sum to less than one" if self.leaky else ""
+        return f"{type(self).__name__}({self.num_states} states, {self.num_actions} actions{leaky})"
+
     @abc.abstractmethod
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
         """Return the expected next value, Σ_s' T(s'|s,a) V(s')."""

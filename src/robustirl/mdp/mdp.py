@@ -14,6 +14,7 @@ from robustirl._runtime import (
     DeviceModule,
     as_float,
     in_working_precision,
+    short_value,
     sum_tolerance,
     working_dtype,
     working_precision,
@@ -119,6 +120,9 @@ class MDP(DeviceModule):
         """|A|."""
         return self.kernel.num_actions
 
+    def __repr__(self) -> str:
+        return f"MDP({world_in_words(self)}, {type(self.kernel).__name__})"
+
 
 class MarkovGame(DeviceModule):
     """The two-player zero-sum game on a world: T^{two,L,α} = α T(·|s,a_pl) + (1-α) T(·|s,a_op) (Section 4.3).
@@ -136,6 +140,16 @@ class MarkovGame(DeviceModule):
     def __init__(self, mdp: MDP, alpha: ArrayLike = 1.0):
         self.mdp = mdp
         self.alpha = as_alpha(alpha)
+
+    def __repr__(self) -> str:
+        return f"MarkovGame({world_in_words(self.mdp)}, α = {short_value(self.alpha)})"
+
+
+def world_in_words(mdp: MDP) -> str:
+    """Return the size of a world and its discount, or that of a batch of worlds."""
+    *batch, states, actions = mdp.mask.shape
+    many = f"{' × '.join(map(str, batch))} worlds of " if batch else ""
+    return f"{many}{states} states, {actions} actions, γ = {short_value(mdp.discount)}"
 
 
 def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:

@@ -1,18 +1,17 @@
 """Backward induction: the game over a finite horizon."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from robustirl._runtime import as_float, working_precision
+from robustirl._runtime import PlainModule, as_float, working_precision
 from robustirl.mdp import MDP, MarkovGame, as_action_reward, as_count, as_game
 from robustirl.planning.operators import Backup, Temperatures, as_temperatures, two_player_backup
 from robustirl.planning.verdict import as_start
 from robustirl.types import ArrayLike
 
 
-class FiniteHorizonSolution(eqx.Module):
+class FiniteHorizonSolution(PlainModule):
     """Values and policies by stage, first stage first.
 
     Attributes:

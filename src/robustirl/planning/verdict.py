@@ -8,7 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import ScopedModule, as_float, epsilon, smallest_tolerance, solver_tolerance, working_precision
+from robustirl._runtime import (
+    ScopedModule,
+    as_float,
+    epsilon,
+    html_table,
+    joined,
+    short_value,
+    smallest_tolerance,
+    solver_tolerance,
+    working_precision,
+)
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_positive, as_reward, concrete, mixture
 from robustirl.planning.operators import Reward, Temperatures, is_zero
@@ -55,6 +65,23 @@ class Solution(ScopedModule):
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
         return mixture(self.player, self.opponent, self.alpha)
+
+    def __repr__(self) -> str:
+        return joined("Solution", [f"{name}: {text}" for name, text in self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table("Solution", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what a prompt shows: names and texts."""
+        size = f"{self.player.shape[-2]} states, {self.player.shape[-1]} actions"
+        return [
+            ("world", f"{size}, α = {short_value(self.alpha)}"),
+            ("values", short_value(self.value)),
+            ("converged", short_value(self.verdict.converged)),
+            ("iterations", short_value(self.verdict.iterations)),
+            ("error at most", short_value(self.verdict.error_bound)),
+        ]
 
 
 class StoppingRule(ScopedModule):

@@ -14,10 +14,11 @@ exactly, and after the first the values only fall.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl._runtime import ScopedModule, working_precision
+from robustirl._runtime import ScopedModule, html_table, joined, short_value, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
@@ -50,6 +51,24 @@ class Certificate(ScopedModule):
     best_verdict: Verdict
     uncertainty: AbstractUncertainty
 
+    def __repr__(self) -> str:
+        return joined("Certificate", [f"{name}: {text}" for name, text in self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table("Certificate (discounted returns)", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what a prompt shows: names and texts."""
+        error = max(float(verdict.error_bound) for verdict in (self.worst_verdict, self.best_verdict))
+        converged = bool(self.worst_verdict.converged) and bool(self.best_verdict.converged)
+        return [
+            ("worst return", short_value(self.worst_return)),
+            ("in the world itself", short_value(self.nominal_return)),
+            ("best", short_value(self.best_return)),
+            ("over", f"{type(self.uncertainty).__name__} of ℓ1 radius {_radius(self.uncertainty.strength)}"),
+            ("converged", f"{converged}, error at most {short_value(error)}"),
+        ]
+
     @property
     def worst_kernel(self) -> AbstractKernel:
         """A kernel of the set in which the policy's return is the worst, from every state."""
@@ -59,6 +78,13 @@ class Certificate(ScopedModule):
     def best_kernel(self) -> AbstractKernel:
         """A kernel of the set in which the policy's return is the best, from every state."""
         return self.uncertainty.kernel(-self.best_value)
+
+
+def _radius(strength: Float[Array, "S A"]) -> str:
+    """Return twice the strength: one number, or its range."""
+    radius = 2 * np.asarray(strength)
+    low, high = float(radius.min()), float(radius.max())
+    return short_value(low) if low == high else f"{low:.4g} to {high:.4g}"
 
 
 @working_precision

@@ -49,7 +49,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import ShortRepr, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.theory.flow import Equations, FlowProblem, Outcome, least_violation, require_positive
@@ -61,7 +61,7 @@ AGREEMENT = 1e-6  # How closely, relatively, primal and dual must agree for a pr
 
 
 @dataclasses.dataclass(frozen=True)
-class RankTest:
+class RankTest(ShortRepr):
     """The verdict of Theorem 2 as the paper states it, non-negativity forgotten.
 
     Attributes:

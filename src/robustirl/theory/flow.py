@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import ShortRepr, working_precision
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, as_occupancy, uniform_policy
 from robustirl.types import ArrayLike
@@ -129,7 +129,7 @@ class FlowProblem:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(ShortRepr):
     """How a linear program ended.
 
     Attributes:

@@ -17,7 +17,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import ShortRepr, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, checks
 from robustirl.theory.existence import default_tolerance
@@ -26,7 +26,7 @@ from robustirl.types import ArrayLike
 
 
 @dataclasses.dataclass(frozen=True)
-class PairMatching:
+class PairMatching(ShortRepr):
     """The answer for an occupancy of states and actions.
 
     Attributes:

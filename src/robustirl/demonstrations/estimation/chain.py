@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
+from robustirl._runtime import ShortRepr
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TransitionCounts:
+class TransitionCounts(ShortRepr):
     """Hold how often each recorded move occurred, each once, ordered by source, (action,) target.
 
     Attributes:

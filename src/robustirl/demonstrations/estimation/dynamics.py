@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import ShortRepr, working_precision
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate, estimate_alpha
 from robustirl.demonstrations.estimation.pairs import MOST_ENTRIES, count_array, learner_rows, resembled_actions
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -30,7 +30,7 @@ Mismatch = Literal["relabelled", "noisier", "calmer", "none"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DynamicsEstimate:
+class DynamicsEstimate(ShortRepr):
     """The expert's world as far as recorded actions tell.
 
     Attributes:

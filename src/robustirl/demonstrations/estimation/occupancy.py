@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray
 
+from robustirl._runtime import ShortRepr
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.estimation.chain import transition_counts
 from robustirl.demonstrations.estimation.concentration import as_confidence, l1_radius_from_data
@@ -42,7 +43,7 @@ _log = logging.getLogger("robustirl")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OccupancyEstimate:
+class OccupancyEstimate(ShortRepr):
     """Hold an estimated occupancy and its error.
 
     Attributes:

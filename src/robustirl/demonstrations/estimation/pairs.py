@@ -20,6 +20,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from robustirl._runtime import ShortRepr
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.mdp import MDP, absorbing_states
 
@@ -31,7 +32,7 @@ SAME = 1e-9  # Outcomes this close to the likeliest are as likely.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PairBounds:
+class PairBounds(ShortRepr):
     """What the pairs of states and recorded actions tell of max e(s,a).
 
     Attributes:

@@ -1,10 +1,10 @@
 """What (robust) maximum causal entropy IRL returns: the policies, the reward, a history and a verdict."""
 
-import equinox as eqx
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import warn_renamed
+from robustirl._runtime import PlainModule, html_table, joined, short_value, warn_renamed
 from robustirl.irl._result import AbstractFit, AbstractVerdict, Status
 from robustirl.mdp import mixture
 from robustirl.types import FloatTree
@@ -50,7 +50,7 @@ class FitVerdict(AbstractVerdict):
         return int(self.steps) + 1  # The start has an entry, too.
 
 
-class History(eqx.Module):
+class History(PlainModule):
     """One entry for the start and one for every step taken.
 
     Attributes:
@@ -64,7 +64,7 @@ class History(eqx.Module):
     planner_steps: Int[Array, "*batch T"]
 
 
-class Diagnosis(eqx.Module):
+class Diagnosis(PlainModule):
     """Facts about a fit that decide whether its policy can be trusted; all but the discount are parts of a mass of 1.
 
     Attributes:
@@ -126,6 +126,29 @@ class Fit(AbstractFit):
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
         return mixture(self.player, self.opponent, self.alpha)
+
+    def __repr__(self) -> str:
+        return joined("Fit", [f"{name}: {text}" for name, text in self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table("Fit", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what a prompt shows: names and texts."""
+        *batch, states, actions = self.player.shape
+        many = f"{' × '.join(map(str, batch))} fits of " if batch else ""
+        verdict = self.verdict
+        if batch or isinstance(verdict.steps, Tracer):
+            ended = f"converged: {short_value(verdict.converged)}"
+        else:
+            ended = (
+                f"{verdict.status} after {int(verdict.steps)} steps, occupancy gap {float(verdict.occupancy_gap):.4g}"
+            )
+        return [
+            ("world", f"{many}{states} states, {actions} actions, α = {short_value(self.alpha)}"),
+            ("ended", ended),
+            ("reward", short_value(self.reward)),
+        ]
 
     def explain_failure(self, which: str) -> str:
         dtype = np.asarray(self.value).dtype

@@ -1,9 +1,8 @@
 """What relative-entropy IRL returns: the policies, the reward's weights, how learning went, and a verdict on it."""
 
-import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import warn_renamed
+from robustirl._runtime import PlainModule, html_table, joined, short_value, warn_renamed
 from robustirl.control import GaussianPolicy
 from robustirl.irl._result import AbstractFit, AbstractVerdict
 
@@ -57,7 +56,7 @@ class RelativeEntropyVerdict(AbstractVerdict):
         return words + "."
 
 
-class RelativeEntropyHistory(eqx.Module):
+class RelativeEntropyHistory(PlainModule):
     """One entry a round, along the first axis after those of a batch.
 
     Attributes:
@@ -95,6 +94,21 @@ class RelativeEntropyFit(AbstractFit):
     alpha: Float[Array, "*batch"]
     history: RelativeEntropyHistory
     verdict: RelativeEntropyVerdict
+
+    def __repr__(self) -> str:
+        return joined("RelativeEntropyFit", [f"{name} {text}" for name, text in self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table("RelativeEntropyFit", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return what a prompt shows: names and texts."""
+        single = self.alpha.ndim == 0
+        return [
+            ("α =", short_value(self.alpha)),
+            ("ended", str(self.verdict).removesuffix(".") if single else short_value(self.verdict.converged)),
+            ("θ =", short_value(self.parameters)),
+        ]
 
     def explain_failure(self, which: str) -> str:
         return (
