@@ -7,7 +7,13 @@ import threading
 
 import pytest
 
-from robustirl._runtime import hold_interrupts, one_interrupt, start_children_without_interrupts
+from robustirl._runtime import (
+    hold_interrupts,
+    keep_termination,
+    one_interrupt,
+    start_children_without_interrupts,
+    terminate_as_interrupt,
+)
 
 
 def press():
@@ -69,3 +75,38 @@ def test_children_never_see_it_and_the_parent_sees_it_late():
         said += subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said == "True\n"
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_termination_is_an_interrupt_that_waits_where_interrupts_wait():
+    done = []
+    with terminate_as_interrupt() as terminations, one_interrupt() as interrupts:
+        with pytest.raises(KeyboardInterrupt), hold_interrupts():  # noqa: PT012
+            signal.raise_signal(signal.SIGTERM)
+            done.append(interrupts.count)
+        signal.raise_signal(signal.SIGTERM)  # The clean-up goes on.
+        assert (done, interrupts.count, terminations.count) == ([0], 2, 2)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_termination_ends_a_process_that_ignores_interrupts():
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with terminate_as_interrupt(), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_a_handler_of_termination_stays_whoever_sets_another_one():
+    def theirs(*_):
+        raise AssertionError
+
+    usual = signal.signal(signal.SIGTERM, theirs)
+    try:
+        with terminate_as_interrupt():
+            assert signal.getsignal(signal.SIGTERM) is theirs
+        with keep_termination():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGTERM) is theirs
+    finally:
+        signal.signal(signal.SIGTERM, usual)

@@ -4,14 +4,17 @@ import contextlib
 import csv
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
 
 from robustirl.cli import main
+from robustirl.errors import InvalidInputError
 from robustirl.paper.finite import RunSpec
 from robustirl.sweeps import compute
 from robustirl.sweeps.ray import RayEngine
@@ -25,6 +28,46 @@ def test_where_ray_is_missing_the_extra_is_named(tmp_path, monkeypatch, refused)
     monkeypatch.setitem(sys.modules, "ray", None)
     with refused("the Ray engine needs ray, which is not installed; run `pip install 'robustirl[ray]'`."):
         compute([SPEC], tmp_path / "out", engine=RayEngine())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_ray_without_tokens_is_refused(tmp_path, monkeypatch, refused):
+    old = types.ModuleType("ray")
+    monkeypatch.setattr(old, "__version__", "2.51.1", raising=False)
+    monkeypatch.setattr(old, "is_initialized", lambda: False, raising=False)
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setitem(sys.modules, "ray", old)
+    monkeypatch.setitem(sys.modules, "ray.exceptions", types.ModuleType("ray.exceptions"))
+    with refused(
+        "ray 2.51.1 is installed, but 2.52 or newer is needed, which can ask for a token; run `pip install"
+        " 'robustirl[ray]'`."
+    ):
+        compute([SPEC], tmp_path / "out", engine=RayEngine())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_ray_that_was_imported_before_and_would_listen_to_others_is_refused(tmp_path, monkeypatch, refused):
+    theirs = types.ModuleType("ray")
+    monkeypatch.setattr(theirs, "is_initialized", lambda: False, raising=False)
+    monkeypatch.setitem(sys.modules, "ray", theirs)
+    monkeypatch.delenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    with refused(
+        "Ray would listen at the address of this machine, which other machines can reach; set"
+        " RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 in the environment before Ray is imported, or give the address of a"
+        " cluster."
+    ):
+        compute([SPEC], tmp_path / "out", engine=RayEngine())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", ":", "x", ":1", "x:", "x:0", "x:65536", "x:-1", "x:1e3", "x:٣", "a b:1", "a/b:1", "x" * 64 + ".com:1", "..:1"],
+)
+def test_what_is_no_host_and_port_is_a_sentence(address, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"^--address is .*(host:port|no host can have that name).*\.$"):
+        compute([SPEC], tmp_path / "out", engine=RayEngine(address))
     assert not (tmp_path / "out").exists()
 
 
@@ -164,3 +207,90 @@ def test_ray_on_this_machine_alone_trains_experts_and_hands_them_to_learners_in_
         ended(robustirl(*request, *engine, "--out", out, cwd=tmp_path))
         tables.append(untimed(tmp_path / out))
     assert tables[0] == tables[1]
+
+
+ALONE = """
+from robustirl.sweeps import RayEngine
+
+with RayEngine().connect():
+    import os
+    import ray
+
+    print(os.environ["RAY_AUTH_TOKEN"])
+    print(ray.get_runtime_context().gcs_address, flush=True)
+    input()
+"""
+STRANGER = """
+import sys
+import ray
+
+ray.init(address=sys.argv[1], logging_level="ERROR", log_to_driver=False)
+print("joined", flush=True)
+"""
+
+
+def own_addresses():
+    """The addresses at which other machines reach this one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # Sends nothing.
+        except OSError:
+            return set()
+        return {probe.getsockname()[0]} - {"127.0.0.1"}
+
+
+@pytest.mark.slow
+def test_ray_on_this_machine_alone_is_reached_by_no_other_and_obeys_nobody_without_its_token():
+    pytest.importorskip("ray")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    command = [sys.executable, "-c", ALONE]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, env=clean, **pipes) as process:
+        assert process.stdout is not None
+        token = process.stdout.readline().strip()
+        host, _, port = process.stdout.readline().strip().rpartition(":")
+        assert (host, len(token)) == ("127.0.0.1", 64)
+        for address in own_addresses():
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((address, int(port)), 5)
+        # Ray tries again and again where it is turned away: who has not joined in a while was.
+        for given, seconds in ((token, 120), ("0" * 64, 30), (None, 30)):
+            told = (
+                {"RAY_AUTH_MODE": "disabled"} if given is None else {"RAY_AUTH_TOKEN": given, "RAY_AUTH_MODE": "token"}
+            )
+            attempt = ["timeout", str(seconds), sys.executable, "-c", STRANGER, f"{host}:{port}"]
+            told["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+            stranger = subprocess.run(attempt, env=clean | told, capture_output=True, text=True, check=False)
+            assert (stranger.stdout == "joined\n") == (given == token), stranger.stderr
+        process.communicate("\n", timeout=120)
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [[], ["--engine", "ray"]], ids=["processes", "ray"])
+def test_a_termination_keeps_the_finished_runs_and_leaves_no_process(engine, tmp_path):
+    if engine:
+        pytest.importorskip("ray")
+    process = robustirl(*SWEEP, "--steps", "500", *engine, "--out", "here", cwd=tmp_path)
+    wait_for_batches(tmp_path / "here", 1, process)
+    process.send_signal(signal.SIGTERM)  # The command alone, as a scheduler does.
+    printed = ended(process, 143)
+    assert "interrupted after" in printed
+    assert "Traceback" not in printed
+    assert 1 < len((tmp_path / "here" / "results.csv").read_text().splitlines()) < 76
+    limit = time.monotonic() + 60
+    while members(process.pid):
+        assert time.monotonic() < limit, members(process.pid)
+        time.sleep(0.1)
+
+
+def members(session):
+    """The living processes of a session, by name."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, rest = stat.read_text().rpartition(")")
+            state, _, _, number = rest.split()[:4]
+            if int(number) == session and state != "Z":
+                found.append(name)
+    return found

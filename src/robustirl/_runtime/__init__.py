@@ -14,8 +14,10 @@ from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
 from robustirl._runtime.files import short_repr as short_repr
 from robustirl._runtime.interrupts import hold_interrupts as hold_interrupts
+from robustirl._runtime.interrupts import keep_termination as keep_termination
 from robustirl._runtime.interrupts import one_interrupt as one_interrupt
 from robustirl._runtime.interrupts import start_children_without_interrupts as start_children_without_interrupts
+from robustirl._runtime.interrupts import terminate_as_interrupt as terminate_as_interrupt
 from robustirl._runtime.memory import WORKING_BYTES as WORKING_BYTES
 from robustirl._runtime.memory import require_memory as require_memory
 from robustirl._runtime.precision import DeviceModule as DeviceModule

@@ -1,8 +1,8 @@
-"""Decide at which moments Ctrl-C may interrupt.
+"""Decide at which moments Ctrl-C, or SIGTERM, may interrupt.
 
 Python raises KeyboardInterrupt between any two instructions, also between the last byte of a file and the note that the
-file is there, or while the results of an interrupted sweep are being written. Both contexts below change the handler of
-SIGINT in the main thread alone; in other threads, and where the caller handles or ignores SIGINT, they do nothing.
+file is there, or while the results of an interrupted sweep are being written. The contexts below change handlers in the
+main thread alone; in other threads, and where the caller handles or ignores the signal, they do nothing.
 """
 
 import contextlib
@@ -98,6 +98,49 @@ def _handler(handle: Callable[[int, Any], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+@contextlib.contextmanager
+def terminate_as_interrupt() -> Iterator[Interrupts]:
+    """Treat SIGTERM, with which schedulers and containers end a process, as Ctrl-C, and count it.
+
+    A process that somebody has given a handler of SIGTERM keeps it.
+
+    Example:
+        >>> with terminate_as_interrupt() as terminations:
+        ...     try:
+        ...         signal.raise_signal(signal.SIGTERM)
+        ...     except KeyboardInterrupt:
+        ...         print("cleaned up after", terminations.count)
+        cleaned up after 1
+    """
+    terminations = Interrupts()
+
+    def handle(_: int, frame: Any) -> None:
+        terminations.count += 1
+        interrupt = signal.getsignal(signal.SIGINT)
+        # A process started in the background of a shell ignores SIGINT. SIGTERM must end it all the same.
+        (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
+
+    if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield terminations
+        return
+    signal.signal(signal.SIGTERM, handle)
+    try:
+        yield terminations
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def keep_termination() -> Iterator[None]:
+    """Undo what a library does to the handler of SIGTERM inside of the context."""
+    usual = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if _in_main_thread() and usual is not None:
+            signal.signal(signal.SIGTERM, usual)
 
 
 def _in_main_thread() -> bool:

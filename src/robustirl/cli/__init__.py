@@ -17,6 +17,7 @@ from robustirl._runtime import (
     double_precision,
     one_line,
     single_threaded_xla,
+    terminate_as_interrupt,
     use_compilation_cache,
 )
 from robustirl.cli.compare import Compare, run_compare
@@ -59,11 +60,18 @@ Command = (
 
 
 NO_CACHE = "--no-cache"
+INTERRUPTED, TERMINATED = 130, 143
+"""Exit statuses after Ctrl-C and after SIGTERM, as shells count them."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return the exit status; `--no-cache` anywhere compiles everything."""
-    given = sys.argv[1:] if arguments is None else arguments
+    with terminate_as_interrupt() as terminations:
+        status = _main(sys.argv[1:] if arguments is None else arguments)
+    return TERMINATED if status == INTERRUPTED and terminations.count else status
+
+
+def _main(given: list[str]) -> int:
     command = parse([word for word in given if word != NO_CACHE])
     if NO_CACHE in given:
         disable_compilation_cache()
@@ -83,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         errors.print("robustirl: interrupted.", highlight=False)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:  # Whoever read the output has left, as `head` does.
         _forget_stdout()
         return 141

@@ -9,7 +9,9 @@ import contextlib
 import dataclasses
 import functools
 import os
+import secrets
 import socket
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +19,17 @@ from typing import Any
 
 import jax
 
-from robustirl._runtime import one_line, short_repr, single_threaded_xla
+from robustirl._runtime import keep_termination, one_line, short_repr, single_threaded_xla
 from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.sweeps.batches import Batch, BatchExecutor, Timing
 from robustirl.sweeps.configuration import configuration, difference
 from robustirl.sweeps.specs import RunResult
 
+LOOPBACK = "127.0.0.1"
+LOOPBACK_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's switch between its node's address and the loopback address; off by default on Windows and macOS."""
+FIRST_WITH_TOKENS = (2, 52)
+"""The first version of Ray that can ask those who connect for a token."""
 _GOES_ON = "what is finished is kept, and the same command goes on from there"
 
 
@@ -58,6 +65,9 @@ class RayEngine:
         """Join the cluster, or raise before anything is written; a connection that the caller has already is used."""
         if self.address is not None:
             _require_answer(self.address, self.timeout)
+        loaded = sys.modules.get("ray")
+        if self.address is None and not (loaded and loaded.is_initialized()):
+            _stay_on_this_machine(loaded=loaded is not None)
         ray = _ray()
         ours = not ray.is_initialized()
         if ours:
@@ -74,12 +84,11 @@ class RayEngine:
         if self.address is None:
             count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
             options |= {"address": "local", "num_cpus": count, "include_dashboard": False}
-            # Ray listens on the address of its node; this one no other machine can reach.
-            options["_node_ip_address"] = "127.0.0.1"
+            options["_node_ip_address"] = LOOPBACK
         else:
             options["address"] = self.address
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), keep_termination():
                 # Ray forks to start its own programs, which JAX warns of; there is nothing of JAX in them.
                 warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
                 ray.init(**options)
@@ -87,6 +96,9 @@ class RayEngine:
             if self.address is None:
                 raise RobustIRLError(f"Ray could not be started on this machine ({one_line(error)}).") from None
             raise _no_cluster(self.address, one_line(error)) from None
+        if self.address is None and (found := ray.util.get_node_ip_address()) not in (LOOPBACK, "::1"):
+            ray.shutdown()
+            raise _reachable(found)
 
     def _work(
         self, todo: Sequence[Batch], timing: Timing, dependencies: object, *, leaving: bool
@@ -220,6 +232,27 @@ def _no_cluster(address: str, reason: str) -> InvalidInputError:
     )
 
 
+def _reachable(address: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"Ray would listen at {address}, which other machines can reach; set {LOOPBACK_SWITCH}=0 in the environment"
+        " before Ray is imported, or give the address of a cluster."
+    )
+
+
+def _stay_on_this_machine(*, loaded: bool) -> None:
+    """Have a Ray that is started here listen on the loopback address alone, and obey nobody without its token.
+
+    Other users of this machine reach the loopback address, too. The token stays in the environment of this process and
+    of those it starts. Ray reads all of this when it is loaded; what the caller has set stays.
+    """
+    if loaded and LOOPBACK_SWITCH not in os.environ and sys.platform not in ("darwin", "win32"):
+        raise _reachable("the address of this machine")
+    os.environ.setdefault(LOOPBACK_SWITCH, "0")
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    if os.environ["RAY_AUTH_MODE"] == "token" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
 def _ray() -> Any:
     # No messages home, and no change to which accelerators a process sees: both are set before Ray is loaded.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -231,4 +264,11 @@ def _ray() -> Any:
         raise InvalidInputError(
             "the Ray engine needs ray, which is not installed; run `pip install 'robustirl[ray]'`."
         ) from None
+    version: str = getattr(ray, "__version__", "0.0")
+    if tuple(int(part) for part in version.split(".")[:2]) < FIRST_WITH_TOKENS:
+        needed = ".".join(map(str, FIRST_WITH_TOKENS))
+        raise InvalidInputError(
+            f"ray {version} is installed, but {needed} or newer is needed, which can ask for a token; run"
+            " `pip install 'robustirl[ray]'`."
+        )
     return ray

@@ -20,8 +20,10 @@ from robustirl.types import FloatTree
 
 SMALLEST, LARGEST = 10, 1024
 """States of the worlds that are padded. Smaller ones have few sizes; in larger ones a copy costs too much memory."""
-SIZES = (16, 25, 36, 64, 100, 144, 196, 256, 324, 400, 484, 576, 676, 784, 900, 1024)
-"""States after padding: squares, because square grids are the most common worlds of few states."""
+SIZES = (16, 25, 36, 64, 100, 144, 200, 256, 384, 512, 768, 1024)
+"""States after padding. Up to 144 they are squares, because square grids are the most common worlds of few states. 200
+is the last size that is planned with matrices; a step costs up to the cube of the states there, and grows with the
+states alone beyond, where the shapes are further apart: a program of a fit takes seconds to compile."""
 ACTIONS = {3: 4, 7: 8}
 """Actions after padding, where they change."""
 
@@ -31,7 +33,7 @@ def padded_states(states: int) -> int:
 
     Example:
         >>> padded_states(3), padded_states(17), padded_states(100), padded_states(501), padded_states(2000)
-        (3, 25, 100, 576, 2000)
+        (3, 25, 100, 512, 2000)
     """
     if not SMALLEST <= states <= LARGEST:
         return states
