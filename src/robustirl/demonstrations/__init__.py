@@ -13,6 +13,8 @@ from robustirl.demonstrations.estimation.concentration import episodes_needed as
 from robustirl.demonstrations.estimation.concentration import l1_radius as l1_radius
 from robustirl.demonstrations.estimation.dynamics import DynamicsEstimate as DynamicsEstimate
 from robustirl.demonstrations.estimation.dynamics import estimate_dynamics as estimate_dynamics
+from robustirl.demonstrations.estimation.local_alpha import LocalAlphaEstimate as LocalAlphaEstimate
+from robustirl.demonstrations.estimation.local_alpha import estimate_local_alpha as estimate_local_alpha
 from robustirl.demonstrations.estimation.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.estimation.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.io.files import load as load
@@ -35,10 +37,12 @@ __all__ = [
     "Demonstrations",
     "DynamicsEstimate",
     "Episode",
+    "LocalAlphaEstimate",
     "OccupancyEstimate",
     "episodes_needed",
     "estimate_alpha",
     "estimate_dynamics",
+    "estimate_local_alpha",
     "estimate_occupancy",
     "from_minari",
     "load",

@@ -63,4 +63,4 @@ def choose_vectorize(vectorize: bool | None) -> bool:
 
 def one_for_each(values: Any, count: int) -> list:
     """Return a list of values as it is, and a single one as often as it is needed."""
-    return list(values) if np.ndim(values) == 1 else [values] * count
+    return list(values) if isinstance(values, list | tuple) or np.ndim(values) == 1 else [values] * count

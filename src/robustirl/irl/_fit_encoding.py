@@ -137,7 +137,9 @@ Shapes = dict[str, tuple[int, ...]]
 def _tabular_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
     """Return the shapes that the arrays of a tabular fit need."""
     size, actions = arrays["fit.player"].shape
-    due = dict.fromkeys(TABULAR.arrays, (size,)) | {"player": (size, actions), "opponent": (size, actions), "alpha": ()}
+    alpha = (size, actions) if arrays["fit.alpha"].ndim == 2 else ()
+    due: Shapes = dict.fromkeys(TABULAR.arrays, (size,))
+    due |= {"player": (size, actions), "opponent": (size, actions), "alpha": alpha}
     due |= {f"diagnosis.{field.name}": () for field in dataclasses.fields(Diagnosis)}
     return due, History, FitVerdict
 

@@ -67,7 +67,7 @@ class AbstractVerdict(ScopedModule):
 class AbstractFit(ScopedModule):
     """The outcome of inverse reinforcement learning: the part that all kinds of fits share."""
 
-    alpha: eqx.AbstractVar[Float[Array, "*batch"]]
+    alpha: eqx.AbstractVar[Float[Array, "*batch"] | Float[Array, "*batch S A"]]
     history: eqx.AbstractVar[Any]
     verdict: eqx.AbstractVar[Any]
 

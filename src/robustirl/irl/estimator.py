@@ -52,7 +52,8 @@ class RobustIRL:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
             expert whose world moves differently; or "auto", to fit ten candidates and take the one that the
             demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
-            support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too.
+            support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too. An array
+            `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).
         reward: The reward model; None or "tabular" for one parameter per state.
         optimizer: See `fit`.
         steps: See `fit`.
@@ -87,7 +88,7 @@ class RobustIRL:
 
     def __init__(
         self,
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | AnyArray | Literal["auto"] = "auto",
         *,
         reward: AbstractReward | Literal["tabular"] | None = None,
         optimizer: optax.GradientTransformation | None = None,
@@ -219,9 +220,10 @@ class RobustIRL:
         return self._fitted().expert_occupancy
 
     @property
-    def alpha_(self) -> float:
-        """α that was used; `alpha_estimate_` says where it came from, if it was estimated."""
-        return float(self._fitted().alpha)
+    def alpha_(self) -> float | Float[AnyArray, "S A"]:
+        """α that was used, by state and action if so given; `alpha_estimate_` says where an estimate came from."""
+        alpha = self._fitted().alpha
+        return alpha if np.ndim(alpha) else float(alpha)
 
     @property
     def alpha_estimate_(self) -> AlphaEstimate | None:

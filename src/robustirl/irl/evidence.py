@@ -20,7 +20,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_selection import select_alpha
 from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
 from robustirl.mdp import MDP, absorbing_states
-from robustirl.types import ArrayLike
+from robustirl.types import AnyArray, ArrayLike
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Evidence(ShortRepr):
         discount: γ of the learner's world.
         episodes, transitions: How many went in; None where an occupancy was given.
         has_actions: Whether actions were recorded.
-        alpha: α to learn with.
+        alpha: α to learn with, or an array of it `[S]` or `[S, A]`.
         cautions: What is doubtful about the data, a sentence each.
         alpha_estimate: The estimate of α, if one was asked for.
         occupancy_estimate: ρ̂ with its error; None where ρ was given as exact.
@@ -42,7 +42,7 @@ class Evidence(ShortRepr):
     episodes: int | None
     transitions: int | None
     has_actions: bool
-    alpha: float
+    alpha: float | AnyArray
     cautions: tuple[str, ...]
     alpha_estimate: AlphaEstimate | None
     occupancy_estimate: OccupancyEstimate | None
@@ -53,7 +53,7 @@ def collect_evidence(
     mdp: MDP,
     data: Demonstrations | OccupancyEstimate | ArrayLike,
     *,
-    alpha: float | str,
+    alpha: float | AnyArray | str,
     tail: str,
     confidence: float,
     options: Mapping[str, Any] = MappingProxyType({}),
@@ -100,11 +100,11 @@ def collect_evidence(
 def _alpha(
     mdp: MDP,
     demonstrations: Demonstrations | None,
-    alpha: float | str,
+    alpha: float | AnyArray | str,
     tail: str,
     confidence: float,
     options: Mapping[str, Any],
-) -> tuple[AlphaEstimate | None, float]:
+) -> tuple[AlphaEstimate | None, float | AnyArray]:
     """Return the choice of α, if one was asked for, and α."""
     if not isinstance(alpha, str):
         return None, alpha

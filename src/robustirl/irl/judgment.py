@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.irl._result import Status
-from robustirl.irl.mce.result import Fit
+from robustirl.irl.mce.result import Fit, is_robust
 
 # Up to the first a fit is trusted. Beyond the second, where expert and player are in different places for more than two
 # fifths of the time, it should not be used. `robustirl study strangers` has the regrets on either side.
@@ -153,7 +153,7 @@ def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
 
 def _closeness(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float | None) -> Iterator[_Finding]:
     """Return how close the fit came to the expert."""
-    facts, gap, robust = fit.diagnosis, decisive_gap(fit), float(fit.alpha) < 1
+    facts, gap, robust = fit.diagnosis, decisive_gap(fit), is_robust(fit)
     noise = 0.0 if estimate is None else estimate.error
     trust = Trust.TRUST if gap <= SMALL_GAP else Trust.DOUBT if gap <= LARGE_GAP else Trust.DO_NOT_USE
     if trust is Trust.TRUST:
@@ -188,7 +188,7 @@ def _told(fit: Fit) -> str:
         return f"the feature gap is {judged:.3g} (the occupancy gap, which the reward cannot express, is {mixed:.3g})"
     gap = float(facts.player_gap)
     text = f"the occupancy gap is {gap:.3g}"
-    if float(fit.alpha) < 1:
+    if is_robust(fit):
         text += f" without the opponent ({mixed:.3g} with it)"
     if judged > 1.5 * gap:
         text += f", which is {_percent(judged)} of what the expert does before its episodes end"

@@ -36,14 +36,18 @@ def move_log_likelihoods(
     sources, targets, episodes = sources[leaves], targets[leaves], demonstrations.episodes[moves][leaves]
     if not sources.size:
         return np.zeros(0), episodes
-    alpha = min(float(fit.alpha), LARGEST_ALPHA)
+    alpha = np.minimum(np.asarray(fit.alpha), LARGEST_ALPHA)
+    player = np.asarray(fit.player)
+    # The chance of a disturbance in every state.
+    rest = 1 - alpha if alpha.ndim == 0 else ((1 - alpha) * player).sum(-1)
+    rest = np.broadcast_to(rest, mdp.num_states)
     push = np.asarray(fit.opponent) / 3 + np.asarray(uniform_policy(mdp.mask)) / 3
-    acting = alpha * np.asarray(fit.player) + (1 - alpha) * push
+    acting = alpha * player + rest[:, None] * push
     kernel = mdp.kernel.to_sparse()
     # Most moves occur many times, so each different one is looked up once.
     pairs, which = np.unique(sources * mdp.num_states + targets, return_inverse=True)
     starts, ends = np.divmod(pairs, mdp.num_states)
-    chances = np.full(pairs.size, (1 - alpha) / 3 / mdp.num_states)
+    chances = rest[starts] / 3 / mdp.num_states
     for action in range(mdp.num_actions):
         entries = kernel[starts * mdp.num_actions + action, ends]
         # Releases of SciPy differ in whether a choice of entries is sparse.

@@ -125,6 +125,10 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
     evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
     evidence["notes"] = tuple(evidence.get("notes", ()))  # Absent from files of 0.1.
     plain = {name: parameters[name] for name in _PLAIN}
+    if isinstance(plain["alpha"], list):
+        # α by state and action; what it may be, `fit` checks when it is used.
+        parameters["alpha"] = np.asarray(plain.pop("alpha"), float)
+        evidence["alpha"] = parameters["alpha"]
     require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
     estimator = kind().set_params(**parameters)
     estimator.fit_, estimator.evidence_ = found, from_dict(Evidence, evidence)
@@ -132,5 +136,5 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
 
 
 def _as_json(value: Any) -> Any:
-    """Return a number, a word or a tuple of words as JSON has it."""
-    return value.item() if isinstance(value, np.generic | np.ndarray | jax.Array) else value
+    """Return a number, an array, a word or a tuple of words as JSON has it."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray | jax.Array) else value

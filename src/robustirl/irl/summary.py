@@ -6,7 +6,7 @@ from robustirl.demonstrations import episodes_needed
 from robustirl.irl._result import Status
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.judgment import judge
-from robustirl.irl.mce.result import Fit
+from robustirl.irl.mce.result import Fit, is_robust
 
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
 
@@ -14,7 +14,7 @@ WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound
 def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
     """Return the whole text."""
     lines = summary_rows(fit, evidence, tolerance)
-    title = "Robust maximum causal entropy IRL" if float(fit.alpha) < 1 else "Maximum causal entropy IRL"
+    title = "Robust maximum causal entropy IRL" if is_robust(fit) else "Maximum causal entropy IRL"
     return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
 
 
@@ -70,6 +70,9 @@ def _data(evidence: Evidence) -> str:
 
 def _alpha(fit: Fit, evidence: Evidence) -> str:
     chosen = evidence.alpha_estimate
+    if np.ndim(fit.alpha):
+        smallest, largest = float(np.asarray(fit.alpha).min()), float(np.asarray(fit.alpha).max())
+        return f"α from {smallest:.4g} to {largest:.4g} by state and action, as given"
     if chosen is None:
         return "α = 1, no opponent" if float(fit.alpha) == 1 else f"α = {float(fit.alpha):.4g}, as given"
     if chosen.method == "fits":

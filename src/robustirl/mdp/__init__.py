@@ -30,6 +30,7 @@ from robustirl.mdp.mdp import MarkovGame as MarkovGame
 from robustirl.mdp.mdp import as_action_reward as as_action_reward
 from robustirl.mdp.mdp import as_alpha as as_alpha
 from robustirl.mdp.mdp import as_game as as_game
+from robustirl.mdp.mdp import as_local_alpha as as_local_alpha
 from robustirl.mdp.mdp import as_occupancy as as_occupancy
 from robustirl.mdp.mdp import as_reward as as_reward
 from robustirl.mdp.mdp import as_world as as_world
@@ -37,6 +38,7 @@ from robustirl.mdp.mixture import MixtureKernel as MixtureKernel
 from robustirl.mdp.policy import as_policy as as_policy
 from robustirl.mdp.policy import dynamics_distance as dynamics_distance
 from robustirl.mdp.policy import mixture as mixture
+from robustirl.mdp.policy import opposed as opposed
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
 from robustirl.mdp.sharding import shard_states as shard_states

@@ -43,16 +43,38 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
 
 @working_precision
 def mixture(
-    player: Float[Array, "*batch S A"], opponent: Float[Array, "*batch S A"], alpha: Float[Array, "*batch"] | float
+    player: Float[Array, "*batch S A"],
+    opponent: Float[Array, "*batch S A"],
+    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"] | float,
 ) -> Float[Array, "*batch S A"]:
-    """α π_pl + (1-α) π_op, the policy that an observer of the game sees acting.
+    """Return α π_pl + (1-α) π_op, the policy that an observer of the game sees acting.
+
+    Where α differs by state and action it is α(s,a) π_pl(a|s) + Σ_b (1-α(s,b)) π_pl(b|s) · π_op(a|s).
 
     Example:
         >>> mixture(jnp.array([[1.0, 0.0]]), jnp.array([[0.0, 1.0]]), 0.75).tolist()
         [[0.75, 0.25]]
+        >>> mixture(jnp.array([[0.5, 0.5]]), jnp.array([[0.0, 1.0]]), jnp.array([[0.5, 1.0]])).tolist()
+        [[0.25, 0.75]]
     """
-    weight = jnp.asarray(alpha)[..., None, None]
+    weight = jnp.asarray(alpha)
+    if weight.ndim and weight.ndim == jnp.ndim(player):
+        return weight * player + ((1 - weight) * player).sum(-1, keepdims=True) * opponent
+    weight = weight[..., None, None]
     return weight * player + (1 - weight) * opponent
+
+
+def opposed(
+    values: Float[Array, "S A *rest"], against: Float[Array, " S *rest"], alpha: Float[Array, "S A"]
+) -> Float[Array, "S A *rest"]:
+    """Return α(s,a) q(s,a) + (1-α(s,a)) m(s): what an action is worth if otherwise the opponent leaves m(s).
+
+    Example:
+        >>> opposed(jnp.array([[4.0, 2.0]]), jnp.array([0.0]), jnp.array([[0.5, 1.0]])).tolist()
+        [[2.0, 2.0]]
+    """
+    weight = alpha.reshape(alpha.shape + (1,) * (values.ndim - 2))
+    return weight * values + (1 - weight) * against[:, None]
 
 
 @working_precision

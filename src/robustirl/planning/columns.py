@@ -31,7 +31,7 @@ class ColumnGame(eqx.Module):
         mask: `[A, S]`, which actions are available.
         reward: R(s) `[S]`, or R(s,a) as `[A, S]`.
         discount: γ.
-        alpha: α.
+        alpha: α, or α(s,a) as `[A, S]`.
         temperatures: Entropy weights of player and opponent.
         low: Whether this is a copy in low precision.
     """
@@ -40,7 +40,7 @@ class ColumnGame(eqx.Module):
     mask: Bool[Array, "A S"]
     reward: Float[Array, " S"] | Float[Array, "A S"]
     discount: Float[Array, ""]
-    alpha: Float[Array, ""]
+    alpha: Float[Array, ""] | Float[Array, "A S"]
     temperatures: Temperatures
     low: bool = eqx.field(static=True, default=False)
 
@@ -69,12 +69,28 @@ class ColumnGame(eqx.Module):
         if policies and any(is_zero(t) for t in self.temperatures):
             largest = jnp.max(jnp.maximum(jnp.abs(best), jnp.abs(worst)))
             margin = largest * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
+        if self.alpha.ndim:
+            return self._local(high, low, worst, sure, margin)
         gain, player = _soft_maximum(high, best, self.alpha, self.temperatures.player, margin)
         loss, opponent = _soft_maximum(low, worst, -jnp.ones_like(self.alpha), self.temperatures.opponent, margin)
         result = sure + gain - (1 - self.alpha) * loss
         if not policies:
             return result, []
         return result, [self.alpha * p + (1 - self.alpha) * o for p, o in zip(player, opponent, strict=True)]
+
+    def _local(
+        self, high: list[Column], low: list[Column], worst: Column, sure: Column | float, margin: Float[Array, ""]
+    ) -> tuple[Column, list[Column]]:
+        """Return the backup and the shares where α differs by state and action; see `operators.py`."""
+        one = jnp.ones((), worst.dtype)
+        loss, opponent = _soft_maximum(low, worst, -one, self.temperatures.opponent, margin)
+        weights = list(self.alpha)
+        left = [weight * column - (1 - weight) * loss for weight, column in zip(weights, high, strict=True)]
+        best = functools.reduce(jnp.maximum, left)
+        gain, player = _soft_maximum(left, best, one, self.temperatures.player, jnp.max(self.alpha) * margin)
+        pushed = sum((1 - weight) * share for weight, share in zip(weights, player, strict=True))
+        shares = [w * p + pushed * o for w, p, o in zip(weights, player, opponent, strict=True)]
+        return sure + gain, shares
 
 
 def _soft_maximum(
@@ -98,7 +114,8 @@ def column_game(game: MarkovGame, reward: Reward, temperatures: Temperatures) ->
     """Return a game and its reward as one vector for each action."""
     mdp = game.mdp
     by_action = reward if reward.ndim == 1 else reward.T
-    return ColumnGame(mdp.kernel, mdp.mask.T, by_action, mdp.discount, game.alpha, temperatures)
+    alpha = game.alpha.T if game.alpha.ndim else game.alpha
+    return ColumnGame(mdp.kernel, mdp.mask.T, by_action, mdp.discount, alpha, temperatures)
 
 
 def lower(tree: Tree) -> Tree:

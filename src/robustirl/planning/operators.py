@@ -19,6 +19,10 @@ A reward of states and actions `[S, A]` is that of the action which is executed,
 
 which for a reward of states alone is the formula above. What it holds for unavailable actions does not matter.
 
+Where α(s,a) differs by the player's action, the opponent's answer m(s) = min^β_b q(s,b) still does not depend on it:
+
+    V(s) = max^τ_a { α(s,a) q(s,a) + (1-α(s,a)) m(s) }.
+
 Each operator is a γ-contraction in the maximum norm, and its derivative is γ times the chain of the
 mixture α π_pl + (1-α) π_op of the two policies it returns, which Newton's method uses.
 """
@@ -31,7 +35,7 @@ from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import tie_tolerance, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, concrete
+from robustirl.mdp import MDP, MarkovGame, concrete, opposed
 
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""
@@ -100,6 +104,11 @@ def two_player_backup(
     temperatures = as_temperatures(temperatures)
     expected, sure = _action_values(mdp, reward, value)
     margin = tie_margin(expected, mdp.mask)
+    if alpha.ndim:
+        loss, opponent = soft_maximum(-expected, mdp.mask, temperatures.opponent, margin)
+        left = opposed(expected, -loss, alpha)
+        gain, player = soft_maximum(left, mdp.mask, temperatures.player, jnp.max(alpha) * margin)
+        return Backup(sure + gain, player, opponent)
     gain, player = soft_maximum(alpha * expected, mdp.mask, temperatures.player, alpha * margin)
     loss, opponent = soft_maximum(-expected, mdp.mask, temperatures.opponent, margin)
     return Backup(sure + gain - (1 - alpha) * loss, player, opponent)

@@ -51,14 +51,14 @@ class Solution(ScopedModule):
         value: `[S]`, V.
         player: `[S, A]`, π_pl.
         opponent: `[S, A]`, π_op.
-        alpha: α of the game that was solved.
+        alpha: α of the game that was solved, or α(s,a) `[S, A]`.
         verdict: How the solver ended.
     """
 
     value: Float[Array, "*batch S"]
     player: Float[Array, "*batch S A"]
     opponent: Float[Array, "*batch S A"]
-    alpha: Float[Array, "*batch"]
+    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"]
     verdict: Verdict
 
     @property
@@ -151,8 +151,7 @@ def stopping_rule(
     """
     discount, magnitude = game.mdp.discount, None
     if reward.ndim == 2:
-        best = game.alpha * jnp.max(reward, -1, where=game.mdp.mask, initial=-jnp.inf)
-        worst = (1 - game.alpha) * jnp.min(reward, -1, where=game.mdp.mask, initial=jnp.inf)
+        best, worst = _single_step(game, reward)
         magnitude = jnp.maximum(jnp.max(jnp.abs(best)), jnp.max(jnp.abs(worst)))
         reward = best + worst
     size = jnp.max(jnp.abs(reward)) / 2
@@ -176,6 +175,16 @@ def stopping_rule(
                 f" ask for at least {least:.1e}."
             )
     return StoppingRule(as_float(tolerance), discount, unit, magnitude)
+
+
+def _single_step(game: MarkovGame, reward: Float[Array, "S A"]) -> tuple[Float[Array, " S"], Float[Array, " S"]]:
+    """Return what the player and what the opponent contribute to the worth of a single step."""
+    mask, alpha = game.mdp.mask, game.alpha
+    worst = jnp.min(reward, -1, where=mask, initial=jnp.inf)
+    if alpha.ndim == 0:
+        return alpha * jnp.max(reward, -1, where=mask, initial=-jnp.inf), (1 - alpha) * worst
+    gained = jnp.max(alpha * (reward - worst[:, None]), -1, where=mask, initial=-jnp.inf)
+    return gained, worst
 
 
 def _extreme(of_numbers: Callable, of_arrays: Callable, temperatures: list) -> float | Float[Array, ""]:

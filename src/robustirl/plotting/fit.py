@@ -36,7 +36,7 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
             figure = _by_state(np.asarray(model.reward_), occupancies)
         else:
             figure = _maps(environment, shape, model, occupancies)
-        figure.suptitle(rf"{plain_text(environment.name)}, $\alpha = {model.alpha_:.4g}$", fontsize=11)
+        figure.suptitle(rf"{plain_text(environment.name)}, $\alpha = {_alpha(model)}$", fontsize=11)
     return figure
 
 
@@ -126,3 +126,10 @@ def _by_state(reward: np.ndarray, occupancies) -> Figure:
     bottom.set_xlabel("state")
     bottom.legend(fontsize=8)
     return figure
+
+
+def _alpha(model: RobustIRL) -> str:
+    """Return α as text: a number, or its range where it differs by state and action."""
+    alpha = np.asarray(model.alpha_)
+    smallest, largest = float(alpha.min()), float(alpha.max())
+    return f"{smallest:.4g}" if smallest == largest else f"{smallest:.4g}-{largest:.4g}"

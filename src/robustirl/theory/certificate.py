@@ -109,7 +109,7 @@ def certify(
         policy: π, `[S, A]`.
         reward: R(s), `[S]`.
         radius: δ, the ℓ1 distance within which kernels are considered: one number, or one a pair `[S, A]`.
-        alpha: α = 1 - δ/2, in place of the radius.
+        alpha: α = 1 - δ/2, in place of the radius: one number, or `[S]`, or `[S, A]`.
         kind: The set: `ball`, `mixture` or `game`, each contained in the one before.
         entropy: Add the policy's entropy H(π(·|s)) to the reward, as G of inequality (7) does.
         tolerance: The guaranteed error of a value, relative to ‖V‖∞. By default 1e-10 in float64.

@@ -39,7 +39,7 @@ from jaxtyping import Array, Float
 
 from robustirl._runtime import DeviceModule, as_float, sum_tolerance, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, AbstractKernel, DenseKernel, as_alpha, as_world, checks
+from robustirl.mdp import MDP, AbstractKernel, DenseKernel, as_local_alpha, as_world, checks
 from robustirl.types import ArrayLike
 
 
@@ -123,6 +123,7 @@ def as_uncertainty(
     """Return the set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
 
     The radius is one number for all pairs or one each, `[S, A]`, as `row_distances` of two kernels gives.
+    So is α, which may also be given by state, `[S]`.
 
     Example:
         >>> as_uncertainty(MDP([[[1.0]]], discount=0.5), radius=0.5, kind="mixture").strength.tolist()
@@ -140,7 +141,7 @@ def as_uncertainty(
             f"both radius {radius!r} and alpha {alpha!r} are given, but one says it all: radius = 2 (1 - alpha)."
         )
     if alpha is not None:
-        return KINDS[kind](mdp, jnp.broadcast_to(1 - as_alpha(alpha), mdp.mask.shape))
+        return KINDS[kind](mdp, jnp.broadcast_to(1 - as_local_alpha(alpha, mdp), mdp.mask.shape))
     if radius is None:
         raise InvalidInputError(
             "neither radius nor alpha is given; say how far kernels may be from the world's by one of them."

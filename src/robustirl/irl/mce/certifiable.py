@@ -34,7 +34,7 @@ def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
     rounding = 4 * epsilon(mdp.initial)
     worst = WORST_ERROR if mdp.initial.dtype == np.float64 else WORST_ERROR_SINGLE
     distance = 1 - float(mdp.discount)
-    if float(game.alpha) < 1 or rounding * np.log(mdp.num_actions) <= worst * distance**2:
+    if float(np.asarray(game.alpha).min()) < 1 or rounding * np.log(mdp.num_actions) <= worst * distance**2:
         return
     share = _entropy_to_come(mdp)
     if rounding * share / distance <= worst:

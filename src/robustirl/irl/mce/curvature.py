@@ -8,6 +8,9 @@ The player's policy moves by dπ(a|s) = π(a|s) (α/τ) (de(s,a) - Σ_b π(b|s) 
 a sum of covariances: H is symmetric and positive semidefinite at every α. At α = 1 it is the Hessian of the convex
 dual. Below 1 it is the Hessian wherever the opponent has no tie; the opponent's switches bend the dual downwards only,
 so that a direction -(H + D)⁻¹ g with D > 0 descends everywhere.
+
+Where α(s,a) differs by action, the player weighs X̃(s,a) = α(s,a) X(s,a) + (1-α(s,a)) Σ_b π_op(b|s) X(s,b) in place of
+α X(s,a), and H = (1/τ) Σ_s ρ_mix(s) Cov[X̃(s,a)].
 """
 
 import equinox as eqx
@@ -15,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from robustirl.mdp import MarkovGame
+from robustirl.mdp import MarkovGame, mixture, opposed
 from robustirl.planning import invert_matrix, solve_policy, solve_policy_transpose
 
 LARGEST_DENSE = 500  # States up to which H is written down: beyond, products with it are cheaper in sparse worlds.
@@ -29,6 +32,7 @@ class Curvature(eqx.Module):
     Attributes:
         game: The learner's world and α.
         player: `[S, A]`, π_pl.
+        opponent: `[S, A]`, π_op.
         mixture: `[S, A]`, α π_pl + (1-α) π_op.
         occupancy: `[S]`, ρ of the mixture.
         features: `[S, d]`, the derivative of the reward in the parameters; None for the identity.
@@ -37,6 +41,7 @@ class Curvature(eqx.Module):
 
     game: MarkovGame
     player: Float[Array, "S A"]
+    opponent: Float[Array, "S A"]
     mixture: Float[Array, "S A"]
     occupancy: Float[Array, " S"]
     features: Float[Array, "S d"] | None
@@ -44,7 +49,9 @@ class Curvature(eqx.Module):
 
     @property
     def weights(self) -> Float[Array, "S A"]:
-        """(α²/τ) ρ_mix(s) π_pl(a|s)."""
+        """(α²/τ) ρ_mix(s) π_pl(a|s); without α² where α differs by action."""
+        if self.game.alpha.ndim:
+            return self.occupancy[:, None] * self.player / self.temperature
         return (self.game.alpha**2 / self.temperature) * self.occupancy[:, None] * self.player
 
     def solve(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
@@ -63,6 +70,8 @@ class Curvature(eqx.Module):
         if self.features is not None:
             inverse = inverse @ self.features
         moved = mdp.discount * jax.vmap(mdp.kernel.expect, in_axes=1, out_axes=2)(inverse)
+        if self.game.alpha.ndim:
+            moved = opposed(moved, jnp.einsum("sa,sad->sd", self.opponent, moved), self.game.alpha)
         spread = moved - jnp.einsum("sa,sad->sd", self.player, moved)[:, None]
         rows = (jnp.sqrt(self.weights)[..., None] * spread).reshape(-1, inverse.shape[1])
         return rows.T @ rows
@@ -72,8 +81,13 @@ class Curvature(eqx.Module):
         mdp = self.game.mdp
         reward = direction if self.features is None else self.features @ direction
         moved = mdp.discount * mdp.kernel.expect(solve_policy(mdp, self.mixture, reward))
+        if self.game.alpha.ndim:
+            moved = opposed(moved, (self.opponent * moved).sum(-1), self.game.alpha)
         spread = moved - (self.player * moved).sum(-1, keepdims=True)
-        arriving = mdp.discount * mdp.kernel.push(self.weights * spread)
+        weighted = self.weights * spread
+        if self.game.alpha.ndim:
+            weighted = mixture(weighted, self.opponent, self.game.alpha)  # The adjoint of `opposed`.
+        arriving = mdp.discount * mdp.kernel.push(weighted)
         occupancy = solve_policy_transpose(mdp, self.mixture, arriving)
         return occupancy if self.features is None else self.features.T @ occupancy
 

@@ -24,7 +24,7 @@ from robustirl.irl._callbacks import require_callbacks, run_with_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
 from robustirl.irl.mce.padding import pad_parameters, pad_problem
-from robustirl.irl.mce.problem import Problem, Settings, prepare
+from robustirl.irl.mce.problem import Problem, Settings, is_standard, prepare
 from robustirl.irl.mce.programs import advance_compiled, begin_compiled, learn_batch
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM
@@ -45,7 +45,7 @@ def fit(
     mdp: MDP,
     occupancy: ArrayLike,
     *,
-    alpha: float | Literal["auto"] = "auto",
+    alpha: ArrayLike | Literal["auto"] = "auto",
     reward: AbstractReward | None = None,
     optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
@@ -64,7 +64,9 @@ def fit(
         occupancy: ρ(s), the expert's normalized discounted state occupancy, `[S]`.
         alpha: α in (0, 1]: one for standard MCE IRL, less for an opponent who acts with probability 1-α. "auto" is 1
             here, because an occupancy alone does not tell how far the expert's world is from the learner's; from
-            demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it.
+            demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it. An array `[S]` or
+            `[S, A]` gives α in every state, or for every action of the player in it
+            (`robustirl.demonstrations.estimate_local_alpha`).
         reward: The reward model; one parameter per state if omitted.
         optimizer: Any Optax optimizer. If omitted, and the reward is linear in its parameters (tabular ones are),
             `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for other rewards the paper's.
@@ -118,7 +120,7 @@ def _learn(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) 
 def fit_many(
     mdps: Sequence[MDP],
     occupancies: Sequence[ArrayLike],
-    alphas: float | Literal["auto"] | Sequence[float] = "auto",
+    alphas: float | Literal["auto"] | Sequence[ArrayLike] = "auto",
     *,
     rewards: AbstractReward | Sequence[AbstractReward] | None = None,
     optimizer: optax.GradientTransformation | None = None,
@@ -136,7 +138,7 @@ def fit_many(
     Args:
         mdps: The learners' worlds, all of one size.
         occupancies: ρ for each.
-        alphas: One α for all, or one for each; see `fit`.
+        alphas: One number for all, or a list with an α for each, numbers or arrays; see `fit`.
         rewards: One reward model for all, or one for each.
         optimizer: See `fit`.
         steps: See `fit`.
@@ -157,12 +159,12 @@ def fit_many(
         [0.889, 0.988]
     """
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
-    standard = [index for index, alpha in enumerate(chosen) if alpha == 1]
+    standard = [index for index, alpha in enumerate(chosen) if is_standard(alpha)]
     given = [mdps, occupancies, chosen, *(part for part in (rewards, initial_parameters) if isinstance(part, Sequence))]
     alike = len({len(part) for part in given}) == 1  # What is not is refused below, by name.
     if optimizer is None and tolerance is None and alike and 0 < len(standard) < len(mdps):
         # The default optimizer is another at α = 1, so that these fits are a batch of their own.
-        robust = [index for index in range(len(chosen)) if chosen[index] != 1]
+        robust = [index for index in range(len(chosen)) if index not in standard]
         out: list[Any] = [None] * len(chosen)
         for group in (standard, robust):
             fits = fit_many(
@@ -206,7 +208,7 @@ def fit_many(
 def fit_batch(
     mdps: Sequence[MDP],
     occupancies: Sequence[ArrayLike],
-    alphas: float | Literal["auto"] | Sequence[float] = "auto",
+    alphas: float | Literal["auto"] | Sequence[ArrayLike] = "auto",
     *,
     rewards: AbstractReward | Sequence[AbstractReward] | None = None,
     optimizer: optax.GradientTransformation | None = None,
@@ -239,6 +241,6 @@ def fit_batch(
     return eqx.tree_at(lambda f: f.history, fits, jax.tree.map(lambda log: log[:, : steps + 1], fits.history))
 
 
-def as_alpha_number(alpha: float | Literal["auto"]) -> float:
-    """Return α as a number: 1 for "auto", because an occupancy alone says nothing about α."""
+def as_alpha_number(alpha: ArrayLike | Literal["auto"]) -> ArrayLike:
+    """Return α as it was given, and 1 for "auto", because an occupancy alone says nothing about α."""
     return WITHOUT_EVIDENCE if isinstance(alpha, str) and alpha == "auto" else alpha  # pyright: ignore[reportReturnType]

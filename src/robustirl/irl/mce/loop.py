@@ -97,11 +97,11 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         near=Neighbor(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
         optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
         solution=nothing,
-        kept=Iterate(jnp.asarray(0), first, nothing, blank, jnp.full_like(game.alpha, jnp.inf)),
+        kept=Iterate(jnp.asarray(0), first, nothing, blank, jnp.full((), jnp.inf, expert.dtype)),
         valid=jnp.asarray(True),
         settled=jnp.asarray(False),
         history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (expert.dtype, expert.dtype, int))),
-        error_bound=jnp.zeros_like(game.alpha),
+        error_bound=jnp.zeros((), expert.dtype),
         finished=jnp.asarray(False),
     )
 
@@ -129,7 +129,13 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     def landscape(parameters: Tree, solution: Solution, here: Neighbor) -> Landscape:
         size = (1 - mdp.discount) * mdp.initial @ jnp.abs(solution.value) + expert @ jnp.abs(model(parameters))
         curvature = Curvature(
-            game, solution.player, solution.mixture, here.occupancy, features, temperature=temperatures.player
+            game,
+            solution.player,
+            solution.opponent,
+            solution.mixture,
+            here.occupancy,
+            features,
+            temperature=temperatures.player,
         )
         return Landscape(curvature, lambda trial: objective(trial, here), size)
 

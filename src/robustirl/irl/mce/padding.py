@@ -58,8 +58,13 @@ def pad_problem(problem: Problem) -> Problem:
     padded = eqx.tree_at(lambda world: (world.kernel, world.mask, world.initial), mdp, changed)
     if writes_matrices(padded) != writes_matrices(mdp):
         return problem  # The planner would use another method.
-    changed = (padded, _with_zeros(problem.expert, size), model)
-    return eqx.tree_at(lambda given: (given.game.mdp, given.expert, given.model), problem, changed)
+    alpha = problem.game.alpha
+    if alpha.ndim:
+        whole = np.ones((size, width), alpha.dtype)
+        whole[: mdp.num_states, : mdp.num_actions] = alpha
+        alpha = jax.device_put(whole)
+    changed = (padded, alpha, _with_zeros(problem.expert, size), model)
+    return eqx.tree_at(lambda given: (given.game.mdp, given.game.alpha, given.expert, given.model), problem, changed)
 
 
 def pad_parameters(parameters: FloatTree, padded: Problem) -> FloatTree:
@@ -87,10 +92,11 @@ def cut_fit(fit: Fit, problem: Problem) -> Fit:
 
     def parts(fit: Fit) -> tuple:
         vectors = fit.reward, fit.value, fit.expert_occupancy, fit.occupancy
-        return fit.player, fit.opponent, *vectors, fit.parameters
+        return fit.player, fit.opponent, fit.alpha, *vectors, fit.parameters
 
-    player, opponent, *vectors, parameters = parts(fit)
+    player, opponent, alpha, *vectors, parameters = parts(fit)
     policies = cut_policy(player, problem), cut_policy(opponent, problem)
+    policies = (*policies, _cut(alpha, problem.game.alpha.shape))
     cut = (*policies, *(_cut(vector, states) for vector in vectors), cut_parameters(parameters, problem))
     return eqx.tree_at(parts, fit, cut)
 

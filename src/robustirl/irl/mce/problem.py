@@ -18,7 +18,7 @@ from robustirl.irl.mce.certifiable import require_certifiable
 from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.landscape import is_linear
 from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
-from robustirl.mdp import MDP, MarkovGame, as_count, as_occupancy, as_positive, as_world, checks
+from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_occupancy, as_positive, as_world, checks
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import ArrayLike, FloatTree, Tree
@@ -130,7 +130,7 @@ class Prepared(NamedTuple):
 def prepare(
     mdps: Sequence[MDP],
     occupancies: Sequence[ArrayLike],
-    alphas: Sequence[float],
+    alphas: Sequence[ArrayLike],
     rewards: AbstractReward | Sequence[AbstractReward] | None,
     starts: Sequence[Tree] | None,
     settings: Settings,
@@ -149,12 +149,12 @@ def prepare(
     if settings.tolerance is not None:
         tolerance = as_positive("the tolerance", settings.tolerance)
     _require_room(mdps, steps)
-    games = make_once(MarkovGame, mdps, alphas)
+    games = make_once(MarkovGame, mdps, _alike(mdps, alphas))
     experts = make_once(as_occupancy, occupancies, mdps)
     models = as_reward_models(rewards, mdps)
     if starts is None and temperatures.player > 0 and all(is_linear(model) for model in models):
         make_once(require_certifiable, games, [temperatures] * len(games))
-    accurate = settings.tolerance is not None or all(alpha == 1 for alpha in alphas)
+    accurate = settings.tolerance is not None or all(is_standard(alpha) for alpha in alphas)
     optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate)
     accuracy = settings.planner_tolerance
     if accuracy is not None:
@@ -178,6 +178,23 @@ def prepare(
         for game, expert, model in zip(games, experts, models, strict=True)
     ]
     return Prepared(problems, _as_starts(starts, models))
+
+
+def is_standard(alpha: ArrayLike) -> bool:
+    """Return whether α is 1, everywhere if it differs by state and action.
+
+    Example:
+        >>> is_standard(1), is_standard([1.0, 0.9])
+        (True, False)
+    """
+    return bool(np.all(np.asarray(alpha) == 1))
+
+
+def _alike(mdps: Sequence[MDP], alphas: Sequence[ArrayLike]) -> list[ArrayLike]:
+    """Return one α for each fit: arrays for all if one is an array, so that the fits can be stacked."""
+    if all(np.ndim(alpha) == 0 for alpha in alphas):  # pyright: ignore[reportArgumentType]
+        return list(alphas)
+    return [as_local_alpha(alpha, mdp) + jnp.zeros(mdp.mask.shape) for mdp, alpha in zip(mdps, alphas, strict=True)]
 
 
 def _require_room(mdps: Sequence[MDP], steps: int) -> None:

@@ -93,6 +93,11 @@ class Diagnosis(PlainModule):
     player_leavable_gap: Float[Array, "*batch"]
 
 
+def is_robust(fit: "Fit") -> bool:
+    """Return whether there was an opponent: α is below 1 somewhere."""
+    return bool(np.min(np.asarray(fit.alpha)) < 1)
+
+
 class Fit(AbstractFit):
     """The outcome of (robust) maximum causal entropy IRL.
 
@@ -104,7 +109,7 @@ class Fit(AbstractFit):
         value: `[S]`, the value of the game under the learnt reward.
         expert_occupancy: `[S]`, ρ, what was to be matched.
         occupancy: `[S]`, ρ of the mixture α π_pl + (1-α) π_op in the learner's world.
-        alpha: α.
+        alpha: α, or α(s,a) `[S, A]`.
         history: How learning went.
         verdict: How it ended.
         diagnosis: Facts about how far it can be trusted; `judgment` puts them into words.
@@ -117,7 +122,7 @@ class Fit(AbstractFit):
     value: Float[Array, "*batch S"]
     expert_occupancy: Float[Array, "*batch S"]
     occupancy: Float[Array, "*batch S"]
-    alpha: Float[Array, "*batch"]
+    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"]
     history: History
     verdict: FitVerdict
     diagnosis: Diagnosis
