@@ -12,6 +12,7 @@ from robustirl import rewards as rewards
 from robustirl import theory as theory
 from robustirl._runtime import __version__ as __version__
 from robustirl._runtime import deprecated_names, support_moved_modules
+from robustirl._runtime import enable_cache as enable_cache
 from robustirl._runtime import enable_x64 as enable_x64
 from robustirl._runtime import single_precision as single_precision
 from robustirl.demonstrations import load as load
@@ -31,6 +32,7 @@ __all__ = [
     "RobustIRL",
     "control",
     "demonstrations",
+    "enable_cache",
     "enable_x64",
     "envs",
     "fit",

@@ -15,8 +15,9 @@ logging.basicConfig(level=logging.DEBUG)
 for name in ("jax", "matplotlib"):
     logging.getLogger(name).setLevel(logging.ERROR)
 import jax
-from robustirl._runtime import disable_compilation_cache, use_compilation_cache
-disable_compilation_cache() if "off" in sys.argv else use_compilation_cache()
+import robustirl
+from robustirl._runtime import disable_compilation_cache
+disable_compilation_cache() if "off" in sys.argv else robustirl.enable_cache()
 hits = []
 jax.monitoring.register_event_listener(lambda event, **_: hits.append(event) if "cache_hits" in event else None)
 print(float(jax.jit(lambda x: x * 3.25 + 0.5)(2.0)), len(hits))

@@ -28,6 +28,7 @@ def test_from_an_expert_to_a_folder(here, capsys):
     assert "200 episodes" in out
     assert "wrote found/it/model.npz" in out
     assert "30/30" in err
+    assert "after 30 steps" in err
     model = RobustIRL.load("found/it/model.npz")
     assert model.alpha == "auto"
     assert model.alpha_estimate_ is not None
@@ -77,6 +78,7 @@ def walks(here):
         ),
         ("fit --env three-state --demos walks.npz --out new", "episode 1 is in state 6 at step 0, but there are 3"),
         ("fit --env gridworld-4 --demos gone.npz --out new", "gone.npz cannot be read"),
+        ("fit-grid --steps 0 --out new", "--steps is 0, but learning takes at least one step"),
         ("fit-grid --alpha 2 --out new", "alpha is 2.0, but a number with 0 < alpha"),
         ("fit-grid --noise 2 --out new", "the noise is 2.0, but a probability"),
         ("fit-grid --steps -1 --out new", "--steps is -1, but a whole number"),

@@ -202,3 +202,10 @@ def test_something_else_than_a_world_is_refused(other, refused):
 
 def test_the_occupancy_of_a_leaky_world_may_sum_to_less_than_one():
     assert as_occupancy([0.5, 0.4], LEAKY).tolist() == [0.5, 0.4]
+
+
+def test_numbers_of_a_world_are_exact_outside_double_precision():
+    # JAX would round them to float32, with a warning, which is an error here.
+    world = MDP([[[1.0]]], discount=0.9)
+    assert 1 / (1 - world.discount) == 1 / (1 - 0.9)
+    assert (0.3 * world.initial).tolist() == [0.3]

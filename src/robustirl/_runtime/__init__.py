@@ -1,6 +1,7 @@
 """What all rooms stand on: precision, threads, memory, files, compilation."""
 
 from robustirl._runtime.cache import disable_compilation_cache as disable_compilation_cache
+from robustirl._runtime.cache import enable_cache as enable_cache
 from robustirl._runtime.cache import processor as processor
 from robustirl._runtime.cache import use_compilation_cache as use_compilation_cache
 from robustirl._runtime.compilation import compilation as compilation

@@ -61,6 +61,23 @@ def use_compilation_cache(folder: Path | None = None, *, max_bytes: int = MAX_BY
     return place
 
 
+def enable_cache(folder: str | os.PathLike[str] | None = None) -> Path | None:
+    """Keep compiled programs from one Python process to the next, as the command line does, and return the folder.
+
+    Call it before the first fit. It changes JAX's configuration for the whole process, so that programs of your own
+    are kept as well; it is therefore not on by default. At most 512 MB are kept, the programs used last.
+
+    Args:
+        folder: Where to keep them; one in the user's cache directory if omitted.
+
+    Example:
+        >>> import robustirl
+        >>> robustirl.enable_cache()  # doctest: +SKIP
+        PosixPath('/home/me/.cache/robustirl/programs/x86_64-...')
+    """
+    return use_compilation_cache(None if folder is None else Path(folder))
+
+
 def disable_compilation_cache() -> None:
     """Compile everything, in this process and in those that it starts."""
     jax.config.update("jax_enable_compilation_cache", False)

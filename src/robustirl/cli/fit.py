@@ -7,6 +7,7 @@ from typing import Literal
 from robustirl._runtime import require_output_folder
 from robustirl.cli.console import console, progress_bar
 from robustirl.cli.log_options import LogOptions
+from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS, Step, Trust
 from robustirl.mdp import as_count
 from robustirl.reports import FitRequest, prepare_fit, write_fit
@@ -54,6 +55,8 @@ def run_fit(command: Fit) -> int:
     """Run the `fit` command."""
     require_output_folder(command.out)
     total = as_count("--steps", command.steps)
+    if total == 0:
+        raise InvalidInputError("--steps is 0, but learning takes at least one step; omit it for the default, 200.")
     options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _OTHERS}
     request = FitRequest(
         environment=command.env, demonstrations=command.demos, table=command.table_options(), **options
@@ -67,6 +70,10 @@ def run_fit(command: Fit) -> int:
             progress.update(task, completed=step.step, description=f"learning, gap {step.occupancy_gap:.3g}")
 
         job.run([report])
+        verdict = job.model.fit_.verdict
+        # The steps taken are all there were: most fits end before the budget does.
+        taken = max(int(verdict.steps), 1)
+        progress.update(task, completed=taken, total=taken, description=f"{verdict.status} after {taken} steps")
     written = write_fit(job, command.out)
     console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
     for path in written:

@@ -34,6 +34,7 @@ from robustirl.mdp.mdp import as_local_alpha as as_local_alpha
 from robustirl.mdp.mdp import as_occupancy as as_occupancy
 from robustirl.mdp.mdp import as_reward as as_reward
 from robustirl.mdp.mdp import as_world as as_world
+from robustirl.mdp.mdp import replace_parts as replace_parts
 from robustirl.mdp.mixture import MixtureKernel as MixtureKernel
 from robustirl.mdp.policy import as_policy as as_policy
 from robustirl.mdp.policy import dynamics_distance as dynamics_distance

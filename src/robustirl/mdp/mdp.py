@@ -5,6 +5,7 @@ The reward is a separate argument everywhere, because the learner has none (M = 
 
 from typing import TYPE_CHECKING
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,8 +47,8 @@ class MDP(DeviceModule):
 
     kernel: AbstractKernel
     mask: Bool[Array, "S A"]
-    initial: Float[Array, " S"]
-    discount: Float[Array, ""]
+    _initial: Float[Array, " S"]
+    _discount: Float[Array, ""]
 
     def __init__(
         self,
@@ -67,8 +68,8 @@ class MDP(DeviceModule):
             start = checks.as_floats("the initial distribution", start)
             checks.require_distributions("the initial distribution", start)
             start = checks.normalized(start)
-        self.initial = as_float(start)
-        self.discount = _as_number("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
+        self._initial = as_float(start)
+        self._discount = _as_number("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
         if checks.concrete(self.kernel, self.mask):
             _check_mask(np.asarray(self.mask), np.asarray(exists))
 
@@ -110,6 +111,18 @@ class MDP(DeviceModule):
         options = {"num_states": num_states, "num_actions": num_actions, "prior": prior, "unseen": unseen}
         return estimate_world(demonstrations, discount=discount, initial=initial, **options)  # pyright: ignore[reportArgumentType]
 
+    # Properties, unlike fields, leave the scope of double precision as NumPy's: `1 / (1 - world.discount)` is exact.
+
+    @property
+    def initial(self) -> Float[Array, " S"]:
+        """P₀, `[S]`."""
+        return self._initial
+
+    @property
+    def discount(self) -> Float[Array, ""]:
+        """γ."""
+        return self._discount
+
     @property
     def num_states(self) -> int:
         """|S|."""
@@ -122,6 +135,25 @@ class MDP(DeviceModule):
 
     def __repr__(self) -> str:
         return f"MDP({world_in_words(self)}, {type(self.kernel).__name__})"
+
+
+def replace_parts(
+    mdp: MDP,
+    *,
+    kernel: AbstractKernel | None = None,
+    mask: Bool[Array, "S A"] | None = None,
+    initial: Float[Array, " S"] | None = None,
+    discount: Float[Array, ""] | None = None,
+) -> MDP:
+    """Return a world with some parts replaced, without checks: for code that changes a world that was checked.
+
+    Example:
+        >>> float(replace_parts(MDP([[[1.0]]], discount=0.5), discount=as_float(0.9)).discount)
+        0.9
+    """
+    given = {"kernel": kernel, "mask": mask, "_initial": initial, "_discount": discount}
+    changed = {name: part for name, part in given.items() if part is not None}
+    return eqx.tree_at(lambda world: [getattr(world, name) for name in changed], mdp, list(changed.values()))
 
 
 class MarkovGame(DeviceModule):

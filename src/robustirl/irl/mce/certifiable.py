@@ -1,11 +1,10 @@
 """How exact plans must be for a fit, and the refusal of worlds in which no plan can be."""
 
-import equinox as eqx
 import numpy as np
 
 from robustirl._runtime import as_float, epsilon
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp import MDP, MarkovGame, replace_parts
 from robustirl.planning import Temperatures, policy_value, solve
 
 # The largest error of the value, as a share of the temperature: what it may do to the player's log-probabilities.
@@ -50,7 +49,7 @@ def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
 
 def _entropy_to_come(mdp: MDP) -> float:
     """Return a lower bound on the largest discounted entropy: that of the best policy for a smaller discount."""
-    nearer = eqx.tree_at(lambda world: world.discount, mdp, as_float(NEARER_DISCOUNT))
+    nearer = replace_parts(mdp, discount=as_float(NEARER_DISCOUNT))
     policy = np.asarray(solve(MarkovGame(nearer), np.zeros(mdp.num_states)).player)
     entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(-1)
     return float(np.max(np.asarray(policy_value(mdp, policy, entropy))))

@@ -98,8 +98,8 @@ def newton_path() -> optax.GradientTransformationExtraArgs:
             shorter = CUT * length
             return shorter, sufficient(shorter), count + 1
 
-        one = jnp.ones((), theta.dtype)
-        start = (one, sufficient(one) | settled, jnp.asarray(0))
+        # The loop tries the whole step first, so that the planner is compiled into one place.
+        start = (jnp.full_like(slope, 1 / CUT), settled, jnp.asarray(-1))
         length, good, _ = jax.lax.while_loop(lambda s: ~s[1] & (s[2] < MOST_CUTS), shorten, start)
         moved = jnp.where(good & ~settled & jnp.isfinite(slope), length, 0) * jnp.nan_to_num(direction)
         return unravel(moved), state

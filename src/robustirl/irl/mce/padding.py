@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 from robustirl._runtime import as_float
 from robustirl.irl.mce.problem import Problem
 from robustirl.irl.mce.result import Fit
+from robustirl.mdp import replace_parts
 from robustirl.planning import writes_matrices
 from robustirl.types import FloatTree
 
@@ -54,8 +55,9 @@ def pad_problem(problem: Problem) -> Problem:
     mask = np.zeros((size, width), bool)
     mask[: mdp.num_states, : mdp.num_actions] = mdp.mask
     mask[mdp.num_states :, 0] = True
-    changed = (kernel, jax.device_put(mask), _with_zeros(mdp.initial, size))
-    padded = eqx.tree_at(lambda world: (world.kernel, world.mask, world.initial), mdp, changed)
+    padded = replace_parts(
+        mdp, kernel=kernel, mask=jax.device_put(mask), initial=_with_zeros(as_float(mdp.initial), size)
+    )
     if writes_matrices(padded) != writes_matrices(mdp):
         return problem  # The planner would use another method.
     alpha = problem.game.alpha

@@ -22,11 +22,12 @@ class Pair:
 
     Attributes:
         name: What the pair is called in the table.
-        group: `registered`, `gymnasium` or `random`.
+        group: `registered`, `gymnasium`, `random` or `mismatched`.
         learner: The world to learn in.
         expert: The world of the expert; the learner's where there is no mismatch.
         reward: R(s) `[S]` or R(s,a) `[S, A]`.
         mismatch: Whether the two worlds differ.
+        expert_reward: The reward as the expert's world numbers its states; `reward` if omitted.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Pair:
     expert: MDP
     reward: np.ndarray
     mismatch: bool
+    expert_reward: np.ndarray | None = None
 
 
 def registered_pairs(noise: float = 0.2) -> Iterator[Pair]:

@@ -1,0 +1,158 @@
+"""Pairs of worlds whose expert moves in a way that the learner's world knows little of, by kind of mismatch.
+
+The pairs of `strangers_worlds` differ in the amount of noise alone. In these an expert may do what the learner cannot,
+so that a policy that comes as close as possible may still be useless.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from robustirl.mdp import MDP
+from robustirl.paper.studies.strangers_worlds import ACTIONS, Pair
+
+SMALLEST, LARGEST = 16, 100
+STRONG = 0.4  # The probability of drift or noise where the two worlds differ in it.
+PART = 0.3  # Of the states: those that are closed, or bear another number in the recordings.
+
+Kernel = Float[np.ndarray, "S A S"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Ground:
+    """What both worlds of a pair are made of: moves along a line with short and long steps, and a goal at its end."""
+
+    moves: Kernel
+    down: Float[np.ndarray, "S S"]
+    up: Float[np.ndarray, "S S"]
+    reward: Float[np.ndarray, " S"]
+    random: np.random.Generator
+
+    @property
+    def states(self) -> int:
+        return len(self.reward)
+
+
+def mismatched_pair(seed: int) -> Pair:
+    """Return the pair of this number; the kinds of `MISMATCHES` take turns.
+
+    Example:
+        >>> pair = mismatched_pair(0)
+        >>> pair.name, pair.mismatch, pair.learner.num_states == pair.expert.num_states
+        ('relabelled-0', True, True)
+    """
+    names = list(MISMATCHES)
+    kind = names[seed % len(names)]
+    # Another stream of numbers than that of `random_pair` with the same seed.
+    random = np.random.default_rng([seed, len(names)])
+    states = int(np.exp(random.uniform(np.log(SMALLEST), np.log(LARGEST + 1))))
+    ground = _ground(states, random)
+    learner, expert, order = MISMATCHES[kind](ground)
+    discount = 1 - 10.0 ** random.uniform(-2.5, -1)
+    initial = np.full(states, 1 / states) if random.random() < 0.5 else np.eye(states)[0]
+    expert = expert[np.ix_(order, np.arange(ACTIONS), order)]
+    return Pair(
+        name=f"{kind}-{seed}",
+        group="mismatched",
+        learner=MDP(_ended(learner), discount=discount, initial=initial),
+        expert=MDP(_ended(expert, int(np.argmax(order == states - 1))), discount=discount, initial=initial[order]),
+        reward=ground.reward,
+        mismatch=True,
+        expert_reward=ground.reward[order],
+    )
+
+
+def _ground(states: int, random: np.random.Generator) -> _Ground:
+    here, reach = np.arange(states), max(2, int(np.sqrt(states)))
+    step = {size: np.eye(states)[np.clip(here + size, 0, states - 1)] for size in (-1, 1, -reach, reach)}
+    reward = -0.1 - random.exponential(1.0, states) * (random.random(states) < 0.5)
+    reward[-1] = 0.0
+    return _Ground(np.stack(list(step.values()), axis=1), step[-1], step[1], reward, random)
+
+
+def _ended(kernel: Kernel, end: int = -1) -> Kernel:
+    """Return the kernel with an end of episodes, in the last state unless another is given."""
+    ended = kernel.copy()
+    ended[end] = np.eye(len(kernel))[end]
+    return ended
+
+
+def _with(kernel: Kernel, amount: float, noise: Float[np.ndarray, "S S"]) -> Kernel:
+    return (1 - amount) * kernel + amount * noise[:, None]
+
+
+Made = tuple[Kernel, Kernel, Int[np.ndarray, " S"]]
+
+
+def _same_numbers(ground: _Ground, learner: Kernel, expert: Kernel) -> Made:
+    return learner, expert, np.arange(ground.states)
+
+
+def _relabelled(ground: _Ground) -> Made:
+    """Give the expert's actions other numbers in every state: for occupancies of states nothing changes."""
+    rows = np.arange(ground.states)[:, None]
+    order = np.argsort(ground.random.random((ground.states, ACTIONS)), axis=1)
+    own = _with(ground.moves, 0.1, (ground.down + ground.up) / 2)
+    return _same_numbers(ground, own, own[rows, order])
+
+
+def _reversed_drift(ground: _Ground) -> Made:
+    """Let the learner drift away from the goal, and the expert towards it, or the other way round."""
+    drifts = [ground.down, ground.up]
+    if ground.random.random() < 0.5:
+        drifts.reverse()
+    own, other = (_with(ground.moves, STRONG, drift) for drift in drifts)
+    return _same_numbers(ground, own, other)
+
+
+def _closed(ground: _Ground) -> Made:
+    """Close states that only the expert may enter; the learner stays where a step into one would begin."""
+    closed = ground.random.random(ground.states) < PART
+    closed[[0, -1]] = False
+    closed[1::2] = False  # Never two in a row, so that a step of another size leads past.
+    own = ground.moves.copy()
+    into = own[:, :, closed].sum(-1)
+    own[:, :, closed] = 0.0
+    own += into[..., None] * np.eye(ground.states)[:, None]
+    return _same_numbers(ground, own, ground.moves)
+
+
+def _renumbered(ground: _Ground) -> Made:
+    """Number part of the states differently in the recordings: a mistake that nothing but the fit can show."""
+    order = np.arange(ground.states)
+    moved = np.flatnonzero(ground.random.random(ground.states) < PART)
+    order[moved] = np.roll(moved, 1)
+    own = _with(ground.moves, 0.1, (ground.down + ground.up) / 2)
+    return own, own, order
+
+
+def _slower(ground: _Ground) -> Made:
+    """Take the long steps from the learner: they do what short ones do."""
+    own = ground.moves.copy()
+    own[:, 2:] = own[:, :2]
+    return _same_numbers(ground, own, ground.moves)
+
+
+def _noisier(ground: _Ground) -> Made:
+    """Let noise move the expert anywhere."""
+    anywhere = np.full_like(ground.down, 1 / ground.states)
+    return _same_numbers(ground, ground.moves, _with(ground.moves, STRONG, anywhere))
+
+
+def _calmer(ground: _Ground) -> Made:
+    """Let noise move the learner anywhere."""
+    anywhere = np.full_like(ground.down, 1 / ground.states)
+    return _same_numbers(ground, _with(ground.moves, STRONG, anywhere), ground.moves)
+
+
+MISMATCHES: dict[str, Callable[[_Ground], Made]] = {
+    "relabelled": _relabelled,
+    "reversed-drift": _reversed_drift,
+    "closed": _closed,
+    "renumbered": _renumbered,
+    "slower": _slower,
+    "noisier": _noisier,
+    "calmer": _calmer,
+}
