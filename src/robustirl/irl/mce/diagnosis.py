@@ -10,6 +10,7 @@ from robustirl.irl.mce.result import Diagnosis, History
 from robustirl.mdp import MDP
 
 MOST_ROUNDS = 10_000
+MOST_EXACT, PROBES = 256, 16
 
 
 def diagnose(
@@ -20,6 +21,7 @@ def diagnose(
     reward: Float[Array, " S"],
     history: History,
     best: Int[Array, ""],
+    player: Float[Array, "S A"],
 ) -> Diagnosis:
     """Return the facts, for use inside compiled code."""
     mdp, expert = problem.game.mdp, problem.expert
@@ -40,7 +42,45 @@ def diagnose(
         discount=mdp.discount,
         player_gap=matching_gap(features_of(problem.model), player_occupancy - expert),
         player_leavable_gap=jnp.where(leavable, own_difference, 0).sum(),
+        randomness=choice_randomness(mdp, player, jnp.where(leavable, player_occupancy, 0)),
     )
+
+
+def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Array, " S"]) -> Float[Array, ""]:
+    r"""Return how much of what a policy does is left to chance by choice, as a mean over an occupancy.
+
+    In one state it is Σ_a π(a|s) ‖T(·|s,a) - Σ_b π(b|s) T(·|s,b)‖₂². Where moves have no noise, that is the probability
+    that two tries lead to different states. Actions that do the same count as one, and noise does not count.
+
+    It is exact up to `MOST_EXACT` states. Beyond, the squares are estimated from `PROBES` vectors of signs x, by
+    ‖v‖₂² = E (xᵀv)².
+
+    Example:
+        >>> world = MDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], discount=0.5)
+        >>> policy, occupancy = jnp.array([[0.5, 0.5], [0.5, 0.5]]), jnp.array([0.25, 0.75])
+        >>> choice_randomness(world, policy, occupancy).item()  # In state 0 a half, in state 1 nothing.
+        0.125
+    """
+    states = mdp.num_states
+
+    def spread(probe: Float[Array, " S"]) -> Float[Array, " S"]:
+        moved = mdp.kernel.expect(probe)
+        return (policy * moved**2).sum(-1) - (policy * moved).sum(-1) ** 2
+
+    if states <= MOST_EXACT:
+        chance = jax.vmap(spread)(jnp.eye(states, dtype=occupancy.dtype)).sum(0)
+    else:
+        chance = jax.lax.map(lambda k: spread(_signs(states, k).astype(occupancy.dtype)), jnp.arange(PROBES)).mean(0)
+    mass = occupancy.sum()
+    return jnp.where(mass > 0, occupancy @ jnp.maximum(chance, 0) / jnp.where(mass > 0, mass, 1), 0)
+
+
+def _signs(size: int, number: Int[Array, ""]) -> Int[Array, " S"]:
+    """Return signs that look random (a hash of the index), and do not change if states are added at the end."""
+    bits = jnp.arange(1, size + 1, dtype=jnp.uint32) * (2 * number.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B1)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        bits = (bits ^ (bits >> shift)) * jnp.uint32(factor)
+    return 1 - 2 * ((bits >> 16) & 1).astype(jnp.int32)
 
 
 def reachable_states(mdp: MDP) -> Bool[Array, " S"]:

@@ -237,7 +237,9 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
             best_step=kept.step,
             tolerance=threshold(problem),
         ),
-        diagnosis=diagnose(problem, kept.occupancy, alone, kept.gap, reward, state.history, kept.step),
+        diagnosis=diagnose(
+            problem, kept.occupancy, alone, kept.gap, reward, state.history, kept.step, kept.solution.player
+        ),
     )
 
 

@@ -79,6 +79,8 @@ class Diagnosis(PlainModule):
         discount: γ.
         player_gap: As `matching_gap`, of the player alone in the learner's world; the same for α = 1.
         player_leavable_gap: As `leavable_gap`, of the player alone.
+        randomness: How often two tries of the player in the same state would lead elsewhere by choice, from 0 to 1;
+            see `choice_randomness`.
     """
 
     matching_gap: Float[Array, "*batch"]
@@ -91,6 +93,7 @@ class Diagnosis(PlainModule):
     discount: Float[Array, "*batch"]
     player_gap: Float[Array, "*batch"]
     player_leavable_gap: Float[Array, "*batch"]
+    randomness: Float[Array, "*batch"]
 
 
 def is_robust(fit: "Fit") -> bool:
