@@ -49,8 +49,9 @@ def diagnose(
 def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Array, " S"]) -> Float[Array, ""]:
     r"""Return how much of what a policy does is left to chance by choice, as a mean over an occupancy.
 
-    In one state it is Σ_a π(a|s) ‖T(·|s,a) - Σ_b π(b|s) T(·|s,b)‖₂². Where moves have no noise, that is the probability
-    that two tries lead to different states. Actions that do the same count as one, and noise does not count.
+    In one state it is 1 - ‖Σ_a π(a|s) T(·|s,a)‖₂² / Σ_a π(a|s) ‖T(·|s,a)‖₂², between 0 and 1. Where moves have no noise,
+    that is the probability that two tries lead to different states. Actions that do the same count as one, and noise
+    does not count.
 
     It is exact up to `MOST_EXACT` states. Beyond, the squares are estimated from `PROBES` vectors of signs x, by
     ‖v‖₂² = E (xᵀv)².
@@ -63,16 +64,18 @@ def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Ar
     """
     states = mdp.num_states
 
-    def spread(probe: Float[Array, " S"]) -> Float[Array, " S"]:
+    def squares(probe: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, " S"]]:
         moved = mdp.kernel.expect(probe)
-        return (policy * moved**2).sum(-1) - (policy * moved).sum(-1) ** 2
+        return (policy * moved).sum(-1) ** 2, (policy * moved**2).sum(-1)
 
     if states <= MOST_EXACT:
-        chance = jax.vmap(spread)(jnp.eye(states, dtype=occupancy.dtype)).sum(0)
+        found = jax.vmap(squares)(jnp.eye(states, dtype=occupancy.dtype))
     else:
-        chance = jax.lax.map(lambda k: spread(_signs(states, k).astype(occupancy.dtype)), jnp.arange(PROBES)).mean(0)
+        found = jax.lax.map(lambda k: squares(_signs(states, k).astype(occupancy.dtype)), jnp.arange(PROBES))
+    together, apart = (part.sum(0) for part in found)
+    chance = jnp.clip(1 - together / jnp.where(apart > 0, apart, 1), 0, 1)
     mass = occupancy.sum()
-    return jnp.where(mass > 0, occupancy @ jnp.maximum(chance, 0) / jnp.where(mass > 0, mass, 1), 0)
+    return jnp.where(mass > 0, occupancy @ chance / jnp.where(mass > 0, mass, 1), 0)
 
 
 def _signs(size: int, number: Int[Array, ""]) -> Int[Array, " S"]:
