@@ -49,7 +49,9 @@ def made(parameters=None, seed=0):
             jnp.asarray(1),
             jnp.asarray(0.5),
         ),
-        diagnosis=Diagnosis(*(jnp.asarray(number) for number in (0.3, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 0.9, 0.3, 0.3, 0.1))),
+        diagnosis=Diagnosis(
+            *(jnp.asarray(number) for number in (0.3, 0.0, 1.0, 0.3, 0.0, 0.0, 0.0, 0.9, 0.3, 0.3, 0.1))
+        ),
     )
 
 

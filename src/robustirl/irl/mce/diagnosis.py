@@ -49,9 +49,9 @@ def diagnose(
 def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Array, " S"]) -> Float[Array, ""]:
     r"""Return how much of what a policy does is left to chance by choice, as a mean over an occupancy.
 
-    In one state it is 1 - ‖Σ_a π(a|s) T(·|s,a)‖₂² / Σ_a π(a|s) ‖T(·|s,a)‖₂², between 0 and 1. Where moves have no noise,
-    that is the probability that two tries lead to different states. Actions that do the same count as one, and noise
-    does not count.
+    In one state it is 1 - ‖Σ_a π(a|s) T(·|s,a)‖₂² / Σ_a π(a|s) ‖T(·|s,a)‖₂², between 0 and 1. Where moves have no
+    noise, that is the probability that two tries lead to different states. Actions that do the same count as one, and
+    noise does not count.
 
     It is exact up to `MOST_EXACT` states. Beyond, the squares are estimated from `PROBES` vectors of signs x, by
     ‖v‖₂² = E (xᵀv)².

@@ -120,7 +120,7 @@ def _closed(ground: _Ground) -> Made:
 
 
 def _renumbered(ground: _Ground) -> Made:
-    """Number part of the states differently in the recordings: a mistake that nothing but the fit can show."""
+    """Give part of the states other numbers in the recordings: a mistake that nothing but the fit can show."""
     order = np.arange(ground.states)
     moved = np.flatnonzero(ground.random.random(ground.states) < PART)
     order[moved] = np.roll(moved, 1)
