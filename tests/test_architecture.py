@@ -34,3 +34,23 @@ def test_only_mdp_asks_how_a_kernel_is_stored():
 )
 def test_the_rule_sees_the_question_in_every_form(question):
     assert any(name.endswith(STORAGE) for name in asked_types(ast.parse(question)))
+
+
+def unbounded_programs(tree: ast.AST) -> list[str]:
+    """Functions at the top of a module that keep every program they were ever compiled to."""
+    functions = [node for node in ast.iter_child_nodes(tree) if isinstance(node, ast.FunctionDef)]
+    return [
+        f.name for f in functions if any(ast.unparse(d).endswith(("filter_jit", "jax.jit")) for d in f.decorator_list)
+    ]
+
+
+def test_compiled_functions_of_the_library_keep_a_bounded_number_of_programs():
+    rooms = [PACKAGE / room for room in ("planning", "theory", "control", "irl")]
+    culprits = {
+        str(path.relative_to(PACKAGE)): found
+        for room in rooms
+        for path in room.rglob("*.py")
+        if (found := unbounded_programs(ast.parse(path.read_text("utf-8"))))
+    }
+    assert not culprits, "use BoundedJit of robustirl._runtime"
+    assert unbounded_programs(ast.parse("@eqx.filter_jit\ndef f(x): ...")) == ["f"]

@@ -21,7 +21,13 @@ from robustirl import cli
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-SLOW = {"continuous.md"}  # Pages whose programs take longer than the fast suite allows.
+SLOW = {
+    "continuous.md",
+    "cost.md",
+    "faq.md",
+    "large-worlds.md",
+    "sweeps.md",
+}  # Pages whose programs take longer than the fast suite allows.
 SILENT = {"continuous.md"}  # Pages that print what is not promised.
 # What other rooms are for the command line or for the library itself.
 DOCUMENTED = {
@@ -230,6 +236,15 @@ def test_no_public_name_is_without_a_docstring(room):
             assert (value.__doc__ or "").strip(), f"{room}.{name}"
 
 
+def test_the_main_names_are_few_and_public():
+    """The first page of the API names about fifty of what the rooms list in `__all__`."""
+    names = re.findall(r"^\| `([\w.]+)` \|", (DOCS / "api" / "index.md").read_text("utf-8"), re.M)
+    assert 40 <= len(names) == len(set(names)) <= 60
+    for name in names:
+        room, _, own = name.rpartition(".")
+        assert own in exports("robustirl" if room == "robustirl" else f"robustirl.{room}"), name
+
+
 def test_every_room_has_a_page_of_the_api():
     assert {
         "control",
@@ -248,6 +263,16 @@ def test_every_room_has_a_page_of_the_api():
         assert f"<!-- every name of {room} -->" in page.read_text("utf-8")
 
 
+def test_the_pages_of_the_api_find_what_they_document():
+    hooks = {"__file__": str(DOCS / "hooks.py")}
+    exec(compile((DOCS / "hooks.py").read_text("utf-8"), "hooks.py", "exec"), hooks)
+    for room in DOCUMENTED:
+        found = hooks["names"](room)
+        assert [name.rpartition(".")[2] for name in found] == exports(room)
+        assert all(resolve(name) is not None for name in found)
+
+
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_needs_no_network(tmp_path):
     pytest.importorskip("mkdocs")
     # Not --quiet: it keeps --strict from seeing the warnings.

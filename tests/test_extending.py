@@ -144,6 +144,23 @@ def test_a_kernel():
     assert np.allclose(*rho, atol=1e-12)
 
 
+class TwoSweeps(planning.AbstractSolver):
+    """Newton's method with two sweeps of value iteration before it: a solver made of another."""
+
+    def run(self, problem, max_steps):
+        value = problem.start
+        for _ in range(2):
+            value = planning.two_player_backup(problem.game, problem.reward, value, problem.temperatures).value
+        return planning.Newton().run(dataclasses.replace(problem, start=value), max_steps)
+
+
+def test_a_solver():
+    world = MDP(np.eye(3)[np.array([[0, 1], [0, 2], [1, 2]])], discount=0.9)
+    found, expected = (planning.solve(world, [0.0, -1.0, 2.0], solver=solver) for solver in (TwoSweeps(), None))
+    assert np.allclose(found.value, expected.value, atol=1e-9)
+    assert found.verdict.converged
+
+
 def test_a_figure(tmp_path):
     from matplotlib.figure import Figure
 

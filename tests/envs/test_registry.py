@@ -28,7 +28,13 @@ def test_worlds_plan_and_evaluate_at_every_noise(name, model):
         assert np.isfinite(total_return(evaluation, uniform_policy(mdp.mask), env.reward))
 
 
-@pytest.mark.parametrize(("name", "model"), every_world())
+LARGE = ("cliff-walking", "frozen-lake-8x8", "taxi")  # Each takes planners of its own size.
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [pytest.param(*world, marks=pytest.mark.slow if world[0] in LARGE else ()) for world in every_world()],
+)
 def test_an_optimal_policy_is_never_beaten_by_a_soft_one(name, model):
     env = envs.make(name)
     mdp = env.mdp(0.1, model)

@@ -32,7 +32,13 @@ GRID = envs.GridWorld(
     "grid", rewards=np.random.default_rng(1).uniform(-3, 0, (5, 4)).round(2), goals=((0, 0), (4, 3)), discount=0.9
 )
 SOLVERS = [ValueIteration(), Newton(), NewtonKrylov(), NewtonSparse()]
-EVERY_SOLVER = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
+
+
+def name_of(part: object) -> str:
+    return part if isinstance(part, str) else type(part).__name__
+
+
+EVERY_SOLVER = pytest.mark.parametrize("solver", SOLVERS, ids=name_of)
 KERNELS = ["array", "lists", "diagonals", "mixture", "mixture of lists"]
 
 
@@ -95,8 +101,15 @@ def reference(kernel, mask, reward, discount, alpha, temperatures=(1.0, 0.0)):
     return value
 
 
-@EVERY_SOLVER
-@pytest.mark.parametrize("kind", KERNELS)
+# Newton's method compiles on every kernel in two seconds, the other two in six: the fast suite has them on one.
+PAIRS = [
+    pytest.param(kind, solver, marks=pytest.mark.slow if kind != "diagonals" and place > 1 else ())
+    for kind in KERNELS
+    for place, solver in enumerate(SOLVERS)
+]
+
+
+@pytest.mark.parametrize(("kind", "solver"), PAIRS, ids=name_of)
 def test_every_solver_on_every_kernel(kind, solver):
     mdp, kernel = world(kind)
     for discount in (0.5, 0.99, 0.9999):
@@ -113,7 +126,11 @@ def test_every_solver_on_every_kernel(kind, solver):
                 assert int(found.verdict.iterations) <= 20
 
 
-@EVERY_SOLVER
+@pytest.mark.parametrize(
+    "solver",
+    [ValueIteration(), Newton(), pytest.param(NewtonKrylov(), marks=pytest.mark.slow), NewtonSparse()],
+    ids=name_of,
+)
 def test_hard_maxima_and_rewards_of_actions(solver):
     mdp, kernel = world("diagonals")
     hard = Temperatures(0.0, 0.0)
@@ -144,7 +161,7 @@ def test_evaluation_on_every_kernel(kind):
 @pytest.mark.parametrize(
     ("kind", "solver"),
     [("array", Newton()), ("lists", Newton()), *(("diagonals", solver) for solver in SOLVERS)],
-    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
+    ids=name_of,
 )
 def test_three_states_in_closed_form(kind, solver):
     env = envs.ThreeState()

@@ -138,7 +138,7 @@ DEMONSTRATIONS = [
     Case(
         "a damaged array header",
         lambda: load(with_members("walks.npz", "b.npz", states=header("{'descr': ("))),
-        "b.npz is damaged or not an .npz file of plain arrays (EOF in multi-line statement).",
+        "b.npz is damaged or not an .npz file of plain arrays (the header of its array 'states' cannot be read).",
     ),
     Case(
         "an array larger than memory",

@@ -53,6 +53,7 @@ def test_a_cell_sees_so_far_and_no_further(kernel_size, reach):
     assert seen[distance <= reach].any()
 
 
+@pytest.mark.slow
 def test_it_learns_by_the_usual_loop():
     env = envs.object_world()
     world = env.mdp(0.0)

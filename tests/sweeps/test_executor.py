@@ -38,7 +38,12 @@ def untimed(folder):
     return [{name: value for name, value in row.items() if name not in TIME_COLUMNS} for row in rows]
 
 
-@pytest.mark.parametrize("name", envs.names())
+FEW = ("gridworld-1", "objectworld", "three-state")  # One of each kind; other sizes are compiled in the slow suite.
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in envs.names()]
+)
 def test_every_environment_runs(name, tmp_path):
     outcome = compute(small(name), tmp_path / "out")
     assert outcome.complete

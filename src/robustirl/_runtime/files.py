@@ -7,6 +7,7 @@ for the caller to put into a sentence that names the file.
 import dataclasses
 import io
 import re
+import tokenize
 import types
 import typing
 import warnings
@@ -36,13 +37,23 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # Arrays of Python 2 are fine.
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+                arrays = {name: _member(file, name) for name in file.files}
     except Exception as error:  # Damaged archives and array headers raise nearly anything, MemoryError included.
         raise ValueError(one_line(error)) from None
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise ValueError(f"{name!r} is not an array")
     return arrays
+
+
+def _member(file: Any, name: str) -> Any:
+    """Return one array of an open .npz file; what Python says of a header that it cannot parse differs by version."""
+    try:
+        return file[name]
+    except (SyntaxError, tokenize.TokenError, ValueError) as error:
+        if isinstance(error, ValueError) and "parse header" not in str(error):
+            raise
+        raise ValueError(f"the header of its array {short_repr(name)} cannot be read") from None
 
 
 def one_line(error: BaseException) -> str:

@@ -80,6 +80,7 @@ class _Program:
             changing, self._fixed = eqx.partition(out, eqx.is_array)
             return changing
 
+        run.__name__ = getattr(function, "__name__", run.__name__)  # What JAX calls the program in its logs.
         self._fixed: Any = None
         self._run = jax.jit(run)
 

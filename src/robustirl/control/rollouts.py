@@ -12,13 +12,12 @@ skipped, draws and all.
 import math
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import ScopedModule, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, working_precision
 from robustirl.control.interface import World
 from robustirl.control.policies import GaussianPolicy
 from robustirl.errors import InvalidInputError
@@ -136,7 +135,7 @@ def normals(uniforms: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return math.sqrt(2) * jax.lax.erf_inv(jnp.clip(2 * uniforms - 1, -inside, inside))
 
 
-@eqx.filter_jit
+@BoundedJit
 def _collect(
     world: World,
     player: GaussianPolicy,

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import ScopedModule, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, working_precision
 from robustirl.control.config import EXPERT, PolicyGradientConfig
 from robustirl.control.evaluation import evaluate, require_reward
 from robustirl.control.interface import RewardedWorld, World
@@ -203,7 +202,7 @@ def require_sound(result: Training) -> None:
         )
 
 
-@eqx.filter_jit
+@BoundedJit
 def _solve(
     world: RewardedWorld, alpha: Float[Array, ""], start: Players, config: PolicyGradientConfig, key: PRNGKeyArray
 ) -> Training:

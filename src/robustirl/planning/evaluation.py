@@ -1,11 +1,10 @@
 """What a policy achieves in a known world: value, occupancy, returns. Exact unless named otherwise."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import BoundedJit, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world
 from robustirl.planning.linear.dense import solve_policy, solve_policy_transpose
@@ -68,7 +67,7 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     return _total_return(mdp, policy, policy_reward(mdp, policy, reward), horizon)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _total_return(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"], horizon: int) -> Float[Array, ""]:
     chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
 

@@ -6,12 +6,11 @@ standard deviation over the repetitions are the numbers and the bands of its fig
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import BoundedJit, working_precision
 from robustirl.mdp import MDP, as_count, as_policy, as_reward
 from robustirl.planning.evaluation import require_sound
 from robustirl.types import ArrayLike
@@ -47,7 +46,7 @@ def sampled_total_return(
     return _sampled(mdp, as_policy(policy, mdp), as_reward(reward, mdp), key, repetitions, horizon)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _sampled(
     mdp: MDP,
     policy: Float[Array, "S A"],

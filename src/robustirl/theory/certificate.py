@@ -18,7 +18,7 @@ import numpy as np
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl._runtime import ScopedModule, html_table, joined, short_value, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, html_table, joined, short_value, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
@@ -147,7 +147,7 @@ def certify(
     )
 
 
-@eqx.filter_jit
+@BoundedJit
 def _extremes(
     uncertainty: AbstractUncertainty,
     policy: Float[Array, "S A"],

@@ -16,12 +16,11 @@ any other π of Π̃ changes H at the rate ℓ(π*, π) - ℓ(π*, π*), which c
 If π* is soft-optimal for a reward, as MCE IRL finds it, ℓ(π*, π) is even the same for every π of Π̃.
 """
 
-import equinox as eqx
 import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import BoundedJit, working_precision
 from robustirl.mdp import MDP, as_policy, as_reward
 from robustirl.planning import solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
@@ -41,7 +40,7 @@ def soft_policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[A
     return _value(mdp, as_policy(policy, mdp), as_reward(reward, mdp))
 
 
-@eqx.filter_jit
+@BoundedJit
 def _value(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"]) -> Float[Array, " S"]:
     return solve_policy(mdp, policy, reward + entr(policy).sum(-1))
 

@@ -10,12 +10,11 @@ matching policy is taken. (The paper states it for the cost without the factor 1
 occupancies; the two differ by that factor.)
 """
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import BoundedJit, working_precision
 from robustirl.mdp import MDP, MarkovGame, as_policy, as_reward
 from robustirl.planning import soft_backup, solve, solve_policy, state_action_occupancy, state_occupancy
 from robustirl.types import ArrayLike
@@ -56,6 +55,6 @@ def soft_value(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
     return solved + solve_policy(mdp, jax.lax.stop_gradient(policy), updated - solved)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _solved(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
     return solve(MarkovGame(mdp), reward).value

@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import ScopedModule, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_reward
 from robustirl.planning import (
     Iterate,
@@ -112,7 +112,7 @@ def robust_soft_value(
     return RobustPlan(mdp.initial @ solution.value, solution.value, solution.player, solution.verdict, uncertainty)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _plan(
     uncertainty: AbstractUncertainty,
     reward: Float[Array, " S"],

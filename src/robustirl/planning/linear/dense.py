@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import BoundedJit, working_precision
 from robustirl.mdp import MDP
 from robustirl.planning.linear.krylov import solve_chain
 
@@ -32,14 +32,14 @@ def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
 def solve_policy(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
     """Return (I - γ P_π)⁻¹ b: the value of collecting b in every state."""
     if not writes_matrices(mdp):
-        return _solve_large(mdp, policy, right, transposed=False)
+        return _solve_large(mdp, policy, right, False)
     return lu_solve(lu_factor(policy_system(mdp, policy)), right)
 
 
 def solve_policy_transpose(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
     """Return (I - γ P_πᵀ)⁻¹ b: the discounted visits that start from b."""
     if not writes_matrices(mdp):
-        return _solve_large(mdp, policy, right, transposed=True)
+        return _solve_large(mdp, policy, right, True)
     return lu_solve(lu_factor(policy_system(mdp, policy)), right, trans=1)
 
 
@@ -48,9 +48,9 @@ def writes_matrices(mdp: MDP) -> bool:
     return mdp.num_states <= LARGEST_MATRIX
 
 
-@eqx.filter_jit
+@BoundedJit
 def _solve_large(
-    mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"], *, transposed: bool
+    mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"], transposed: bool
 ) -> Float[Array, " S"]:
     chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
     solution, _, solved = solve_chain(chain, mdp.discount, right, right, transposed=transposed)

@@ -24,11 +24,11 @@ That is for worlds small enough for an S x S matrix. Large ones are solved by `n
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import BoundedJit
 from robustirl.mdp import MarkovGame, mixture
 from robustirl.planning.iterates import Iterate, choose, iterate
 from robustirl.planning.linear.dense import (
@@ -210,6 +210,6 @@ def _sweep_unless(better: Bool[Array, ""], look, now: Iterate, after: Iterate, u
     return choose(better, after, swept.counted_as(after.steps))
 
 
-@eqx.filter_jit
+@BoundedJit
 def _run(solver: Newton, problem: PlanningProblem, max_steps: Int[Array, ""]) -> Solution:
     return solver.steps(problem, None, max_steps)[0]

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from robustirl._runtime import BoundedJit
 from robustirl.planning.columns import Column, ColumnGame, column_game
 from robustirl.planning.iterates import Iterate, Progress, choose, iterate
 from robustirl.planning.linear.krylov import correction
@@ -143,6 +144,6 @@ def _next(columns: ColumnGame, value: Column, before: State) -> State:
     return now, before[1].after(now)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _run(solver: NewtonKrylov, problem: PlanningProblem, max_steps: Int[Array, ""]) -> Solution:
     return solver.steps(problem, max_steps)

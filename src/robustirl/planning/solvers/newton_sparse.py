@@ -9,12 +9,12 @@ Rank-one noise P = B + w uᵀ is not written out but added by the Sherman-Morris
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import BoundedJit
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import AbstractChain, concrete
 from robustirl.planning.columns import ColumnGame, column_game
@@ -93,14 +93,14 @@ def solve_sparse(chain: AbstractChain, discount: float, right: np.ndarray) -> np
     return plain + through * ((u @ plain) / (1 - u @ through))
 
 
-@eqx.filter_jit
+@BoundedJit
 def _approach(
     columns: ColumnGame, start: Float[Array, " S"], most: Int[Array, ""]
 ) -> tuple[Float[Array, " S"], Int[Array, ""]]:
     return NewtonKrylov().approach(columns.lowered(), start.astype(jnp.float32), most)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _look(
     columns: ColumnGame, value: Float[Array, " S"], rule: StoppingRule, steps: Int[Array, ""]
 ) -> tuple[Iterate, Bool[Array, ""]]:
@@ -108,12 +108,12 @@ def _look(
     return now, rule.satisfied(now.residual, value)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _sweep(columns: ColumnGame, value: Float[Array, " S"], count: Int[Array, ""]) -> Float[Array, " S"]:
     return jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
 
 
-@eqx.filter_jit
+@BoundedJit
 def _finish(
     problem: PlanningProblem, columns: ColumnGame, value: Float[Array, " S"], steps: Int[Array, ""]
 ) -> Solution:

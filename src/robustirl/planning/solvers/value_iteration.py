@@ -7,11 +7,11 @@ log(tolerance (1-γ) / ‖first residual‖) / log γ sweeps, which is the defau
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from robustirl._runtime import BoundedJit
 from robustirl.planning.columns import ColumnGame, column_game
 from robustirl.planning.operators import two_player_backup
 from robustirl.planning.problem import PlanningProblem
@@ -37,7 +37,7 @@ class ValueIteration(AbstractSolver):
         return _iterate(problem, jnp.asarray(UNLIMITED if max_steps is None else max_steps))
 
 
-@eqx.filter_jit
+@BoundedJit
 def _iterate(problem: PlanningProblem, max_steps: Int[Array, ""]) -> Solution:
     columns = column_game(problem.game, problem.reward, problem.temperatures)
     first = jnp.max(jnp.abs(columns.values(problem.start) - problem.start))
