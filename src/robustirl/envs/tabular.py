@@ -21,9 +21,9 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, as_floats, banded_or_lists, never_left, require_finite
+from robustirl.mdp import MDP, as_floats, banded_or_lists, compact_kernel, never_left, require_finite
 
-DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small, and direct solvers are at their fastest.
+DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small enough to be written down first.
 
 
 class Outcomes(NamedTuple):
@@ -139,7 +139,7 @@ class TabularEnvironment(Environment):
         model = self.choose_noise_model(noise, noise_model)
         outcomes = self.outcomes if noise == 0 else self._disturbed(noise, model)
         size = len(outcomes.next_states)
-        kernel = DenseKernel(outcomes.dense()) if size <= DENSE_STATES else banded_or_lists(*outcomes)
+        kernel = compact_kernel(outcomes.dense()) if size <= DENSE_STATES else banded_or_lists(*outcomes)
         return MDP(kernel, discount=self.discount, initial=self.initial)
 
     def _disturbed(self, noise: float, model: str) -> Outcomes:

@@ -22,6 +22,7 @@ from robustirl.mdp.checks import concrete as concrete
 from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape
 from robustirl.mdp.checks import require_unmasked as require_unmasked
+from robustirl.mdp.compact import compact_kernel as compact_kernel
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size

@@ -5,7 +5,7 @@ Only the chain of an array allocates |S|² numbers.
 """
 
 import abc
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from robustirl._runtime import DeviceModule
+from robustirl.mdp.gathers import gather_sum
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -42,6 +43,10 @@ class AbstractChain(DeviceModule):
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         """Return where a measure goes in one step, Σ_s μ(s) P(s'|s): the adjoint of `expect`."""
 
+    def transpose(self) -> "AbstractChain":
+        """Return the chain whose `expect` is `push`, made ready for many products."""
+        return TransposedChain(self)
+
     @abc.abstractmethod
     def sparse_part(self) -> "scipy.sparse.csr_array":
         """Return the chain without its rank-one part as a sparse matrix `[S, S]` on the host; not inside `jit`."""
@@ -49,6 +54,31 @@ class AbstractChain(DeviceModule):
     def rank_one(self) -> RankOne | None:
         """Return the rank-one part, P = B + w uᵀ, if the chain is stored with one."""
         return None
+
+
+class Inflow(Protocol):
+    """Where a measure comes from: what turns the weights of a list chain round; see `inflow.py`."""
+
+    def transposed(self, chain: AbstractChain, weights: Float[Array, "J S"]) -> AbstractChain:
+        """Return the transpose of a chain over successors, whose weights are given as one array."""
+        ...
+
+
+class TransposedChain(AbstractChain):
+    """A chain with `expect` and `push` exchanged."""
+
+    chain: AbstractChain
+
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
+        return self.chain.push(value)
+
+    def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
+        return self.chain.expect(measure)
+
+    def sparse_part(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        return scipy.sparse.csr_array(self.chain.sparse_part().T)
 
 
 class DenseChain(AbstractChain):
@@ -69,25 +99,41 @@ class DenseChain(AbstractChain):
 
 
 class ListChain(AbstractChain):
-    """A chain stored as J successors of every state."""
+    """A chain stored as J successors of every state, one vector of them for each j.
 
-    places: Int[Array, "S J"]
-    weights: Float[Array, "S J"]
+    Products are J gathers of whole vectors: on a CPU forty times as fast as one gather whose results are summed over a
+    short last axis. The other way round, a list of predecessors makes a gather of what would be a scatter.
+    """
+
+    places: Int[Array, "J S"]
+    weights: tuple[Float[Array, " S"], ...] | Float[Array, "J S"]
+    inflow: Inflow | None = None
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
-        return (self.weights * value[self.places]).sum(-1)
+        return gather_sum(self.places, self.weights, value)
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
-        arriving = (measure[:, None] * self.weights).ravel()
+        if self.inflow is not None:
+            return self.transpose().expect(measure)
+        arriving = jnp.concatenate([weight * measure for weight in self.weights])
         return jax.ops.segment_sum(arriving, self.places.ravel(), num_segments=measure.shape[0])
+
+    def transpose(self) -> AbstractChain:
+        if self.inflow is None:
+            return super().transpose()
+        stacked = self.weights if isinstance(self.weights, jax.Array) else jnp.stack(self.weights)
+        return self.inflow.transposed(self, stacked)
 
     def sparse_part(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
-        size, width = self.places.shape
+        width, size = self.places.shape
         start = np.arange(0, size * width + 1, width)
-        content = (np.array(self.weights).ravel(), np.array(self.places).ravel(), start)
-        return scipy.sparse.csr_array(content, shape=(size, size))
+        content = (np.stack(self.weights).T.ravel(), np.array(self.places).T.ravel(), start)
+        matrix = scipy.sparse.csr_array(content, shape=(size, size))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return matrix
 
 
 class BandedChain(AbstractChain):
@@ -127,6 +173,9 @@ class DisturbedChain(AbstractChain):
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         return self.base.push(measure) + (self.weights @ measure) * self.distribution
+
+    def transpose(self) -> "DisturbedChain":
+        return DisturbedChain(self.base.transpose(), self.distribution, self.weights)
 
     def sparse_part(self) -> "scipy.sparse.csr_array":
         return self.base.sparse_part()

@@ -22,10 +22,13 @@ from robustirl._runtime import (
 )
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
-from robustirl.mdp.kernel import AbstractKernel, DenseKernel
+from robustirl.mdp.compact import as_kernel
+from robustirl.mdp.kernel import AbstractKernel
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
+    import scipy.sparse
+
     from robustirl.mdp.transitions import Recording
 
 
@@ -33,11 +36,13 @@ class MDP(DeviceModule):
     """A world M = (S, A, T, γ, P₀).
 
     Args:
-        kernel: T, as a kernel or as an array `[S, A, S]`.
+        kernel: T, as a kernel or as an array `[S, A, S]`, which is stored as diagonals or lists of successors if it is
+            large and most of it is zero; or as a sparse matrix of SciPy `[S·A, S]`, whose row s·|A| + a is T(·|s,a).
         discount: γ in [0, 1).
-        initial: P₀, a distribution over states; uniform when left out.
-        mask: `[S, A]`, true where an action is available to whoever acts; when left out, every action
+        initial: P₀, a distribution over states; uniform if omitted.
+        mask: `[S, A]`, true where an action is available to whoever acts; if omitted, every action
             whose row in the kernel is not all zeros.
+        num_actions: |A|, which a sparse matrix does not tell; for no other kernel.
 
     Example:
         >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.9)
@@ -52,13 +57,14 @@ class MDP(DeviceModule):
 
     def __init__(
         self,
-        kernel: AbstractKernel | ArrayLike,
+        kernel: "AbstractKernel | ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix",
         *,
         discount: ArrayLike,
         initial: ArrayLike | None = None,
         mask: ArrayLike | None = None,
+        num_actions: int | None = None,
     ):
-        self.kernel = kernel if isinstance(kernel, AbstractKernel) else DenseKernel(kernel)
+        self.kernel = as_kernel(kernel, num_actions)
         size = (self.kernel.num_states, self.kernel.num_actions)
         exists = self.kernel.available()
         self.mask = exists if mask is None else _as_mask(mask, size)

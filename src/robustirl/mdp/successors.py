@@ -8,7 +8,9 @@ takes K products a pair, and memory grows as |S| |A| K where an array `[S, A, S]
 here allocates |S|² numbers but `policy_matrix`, whose result has that size, and the distance to a dense kernel.
 """
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -21,7 +23,10 @@ from robustirl._runtime import as_float, one_line, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
+from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
+from robustirl.mdp.inflow import PredecessorList
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
+from robustirl.mdp.layout import inflow_of, laid_out
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
@@ -38,6 +43,9 @@ class SuccessorKernel(AbstractKernel):
         probabilities: `[S, A, K]`, p(s,a,k). A row of zeros says that the action does not exist there.
         leaky: Accept rows that sum to less than one, as in `DenseKernel`.
 
+    In worlds of more than 1,024 states successors that the actions of a state have in common are stored once, if that
+    saves work; `next_states` and `probabilities` then list every successor of a state for each of its actions.
+
     Example:
         >>> kernel = SuccessorKernel([[[0, 1]], [[1, 1]]], [[[0.75, 0.25]], [[0.5, 0.5]]])
         >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
@@ -46,39 +54,73 @@ class SuccessorKernel(AbstractKernel):
         [[0.75, 0.25], [0.0, 1.0]]
     """
 
-    next_states: Int[Array, "S A K"]
-    probabilities: Float[Array, "S A K"]
+    places: Int[Array, "K B S"]  # B is |A|, or 1 where all actions of a state share one list.
+    weights: Float[Array, "K A S"]
+    inflow: PredecessorList | None
     leaky: bool = eqx.field(static=True)
 
     def __init__(self, next_states: ArrayLike, probabilities: ArrayLike, *, leaky: bool = False):
+        self.inflow = None
         if checks.concrete(next_states, probabilities):
             array = checks.as_floats("the probabilities of the successors", probabilities)
             next_states = _as_indices(next_states)
             _check_successors(next_states, array, leaky)
-            probabilities = array
+            places, probabilities = laid_out(next_states, array)
+            self.inflow = inflow_of(places, probabilities)
+        else:
+            places, probabilities = (jnp.transpose(x, (2, 1, 0)) for x in (next_states, probabilities))  # pyright: ignore
         # 32 bits number two thousand million states and halve the memory of the list.
-        self.next_states = jnp.asarray(next_states, dtype=jnp.int32)
-        self.probabilities = as_float(probabilities)
+        self.places = jnp.asarray(places, dtype=jnp.int32)
+        self.weights = as_float(probabilities)
         self.leaky = leaky
 
     @property
+    def next_states(self) -> Int[Array, "S A K"]:
+        """N(s,a,k), as given; of each state all successors, where actions share one list."""
+        shape = self.weights.shape[2], self.weights.shape[1], self.weights.shape[0]
+        return jnp.broadcast_to(jnp.transpose(self.places, (2, 1, 0)), shape)
+
+    @property
+    def probabilities(self) -> Float[Array, "S A K"]:
+        """P(s,a,k), the probabilities of `next_states`."""
+        return jnp.transpose(self.weights, (2, 1, 0))
+
+    @property
     def num_states(self) -> int:
-        return self.probabilities.shape[0]
+        return self.weights.shape[2]
 
     @property
     def num_actions(self) -> int:
-        return self.probabilities.shape[1]
+        return self.weights.shape[1]
+
+    @property
+    def _shared(self) -> bool:
+        """Whether all actions of a state share one list."""
+        return self.places.shape[1] < self.num_actions
+
+    def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
+        if self._shared and len(self.places) <= MOST_UNROLLED:
+            met = [take(value, row[0]) for row in self.places]
+            return [_sum(w[a] * v for w, v in zip(self.weights, met, strict=True)) for a in range(self.num_actions)]
+        lists = [0 if self._shared else a for a in range(self.num_actions)]
+        return [gather_sum(self.places[:, b], self.weights[:, a], value) for a, b in enumerate(lists)]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
-        return (self.probabilities * value[self.next_states]).sum(-1)
+        return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        arriving = measure[..., None] * self.probabilities
-        return jax.ops.segment_sum(arriving.ravel(), self.next_states.ravel(), num_segments=self.num_states)
+        return self.chain([measure[:, a] for a in range(self.num_actions)]).push(jnp.ones_like(measure[:, 0]))
 
     def chain(self, shares: Sequence[Float[Array, " S"]]) -> ListChain:
-        weights = jnp.stack(shares, -1)[..., None] * self.probabilities
-        return ListChain(self.next_states.reshape(self.num_states, -1), weights.reshape(self.num_states, -1))
+        places = self.places.reshape(-1, self.num_states)
+        if len(places) > MOST_UNROLLED:
+            every = self.weights * jnp.stack(shares)
+            weights = every.sum(1) if self._shared else every.reshape(-1, self.num_states)
+        elif self._shared:
+            weights = tuple(_sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)
+        else:
+            weights = tuple(share * w[a] for w in self.weights for a, share in enumerate(shares))
+        return ListChain(places, weights, self.inflow)
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         """Return the chain of a policy as a matrix of |S|² numbers, for direct solvers only."""
@@ -89,16 +131,18 @@ class SuccessorKernel(AbstractKernel):
         return empty.at[rows, self.next_states].add(weights)
 
     def row_sums(self) -> Float[Array, "S A"]:
-        return self.probabilities.sum(-1)
+        return self.weights.sum(0).T
 
-    def padded(self, states: int, actions: int) -> "SuccessorKernel":
-        size, width, successors = self.probabilities.shape
-        array = np.zeros((states, actions, successors), self.probabilities.dtype)
-        array[:size, :width] = self.probabilities
-        array[size:, 0, 0] = 1
-        lists = np.broadcast_to(np.arange(states, dtype=np.int32)[:, None, None], array.shape).copy()
-        lists[:size, :width] = self.next_states
-        return eqx.tree_at(lambda k: (k.next_states, k.probabilities), self, (jax.device_put(lists), as_float(array)))
+    def padded(self, states: int, actions: int) -> "SuccessorKernel | None":
+        if self._shared or self.inflow is not None:
+            return None  # Only worlds larger than those that are padded are stored so.
+        successors, width, size = self.weights.shape
+        array = np.zeros((successors, actions, states), self.weights.dtype)
+        array[:, :width, :size] = self.weights
+        array[0, 0, size:] = 1
+        lists = np.broadcast_to(np.arange(states, dtype=np.int32), array.shape).copy()
+        lists[:, :width, :size] = self.places
+        return eqx.tree_at(lambda k: (k.places, k.weights), self, (jax.device_put(lists), as_float(array)))
 
     def self_transitions(self) -> Float[Array, "S A"]:
         here = self.next_states == jnp.arange(self.num_states)[:, None, None]
@@ -120,8 +164,9 @@ class SuccessorKernel(AbstractKernel):
                 "a leaky kernel cannot be sampled, because its rows sum to less than 1;"
                 " sample the evaluation world of the same environment instead."
             )
-        choice = jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
-        return self.next_states[states, actions, choice]
+        chances = jnp.moveaxis(self.weights[:, actions, states], 0, -1)
+        choice = jax.random.categorical(key, jnp.log(chances))
+        return self.places[choice, 0 if self._shared else actions, states]
 
     def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "SuccessorKernel":
         """Return lists of K+1 successors: the state of lowest value need not have been one."""
@@ -156,6 +201,10 @@ class SuccessorKernel(AbstractKernel):
 
     def successor_lists(self) -> "SuccessorKernel":
         return self
+
+
+def _sum(terms: Iterable[Float[Array, " S"]]) -> Float[Array, " S"]:
+    return functools.reduce(operator.add, terms)
 
 
 def require_matrix(states: int) -> None:

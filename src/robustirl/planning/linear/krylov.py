@@ -46,9 +46,10 @@ Operator = Callable[[Vector], Vector]
 
 def system(chain: AbstractChain, discount: Float[Array, ""], *, transposed: bool = False) -> Operator:
     """Return the function x ↦ (I - γ P) x, or its transpose."""
+    chain = chain.transpose() if transposed else chain
 
     def apply(x: Vector) -> Vector:
-        return x - discount.astype(x.dtype) * (chain.push(x) if transposed else chain.expect(x))
+        return x - discount.astype(x.dtype) * chain.expect(x)
 
     return apply
 
@@ -123,18 +124,32 @@ def correction(
     most: int = MOST_INNER,
 ) -> Vector:
     """Return what to add to x where b - (I - γ P) x is `fault`, to a share; computed in units of the fault."""
+    if transposed:
+        return _correction(chain.transpose(), discount, fault, jnp.sum, reduction, most)
+    return _correction(chain, discount, fault, jnp.max, reduction, most)
+
+
+def _correction(
+    chain: AbstractChain,
+    discount: Float[Array, ""],
+    fault: Vector,
+    measure: Callable,
+    reduction: float | None = None,
+    most: int = MOST_INNER,
+) -> Vector:
+    """Return a correction for a chain that contracts in the measure: the maximum, or a transposed one in the sum."""
     size = jnp.max(jnp.abs(fault))
     unit = jnp.where(size > 0, size, 1)  # Squares of tiny faults would vanish.
     scaled = fault / unit
 
     def swept() -> Vector:
-        operator = system(lower(chain), discount, transposed=transposed)
+        operator = system(lower(chain), discount)
         share = SWEPT_REDUCTION if reduction is None else reduction
-        rough = sweeps(operator, scaled.astype(jnp.float32), jnp.sum if transposed else jnp.max, share)
+        rough = sweeps(operator, scaled.astype(jnp.float32), measure, share)
         return rough.astype(fault.dtype)
 
     def krylov(chain: AbstractChain, right: Vector) -> Vector:
-        operator = system(chain, discount, transposed=transposed)
+        operator = system(chain, discount)
         return bicgstab(operator, right, REDUCTION if reduction is None else reduction, most)[0]
 
     def full() -> Vector:
@@ -165,7 +180,8 @@ def solve_chain(
     and whether it is within the goal or what rounding explains.
     """
     measure = jnp.sum if transposed else jnp.max
-    apply = system(chain, discount, transposed=transposed)
+    chain = chain.transpose() if transposed else chain
+    apply = system(chain, discount)
     contraction = -jnp.log(jnp.maximum(discount, 1e-3))
     patience = (jnp.log(2.0) / contraction).astype(int) + 2
 
@@ -182,7 +198,7 @@ def solve_chain(
 
     def refine(state):
         x, fault, size, _, count = state
-        after = look(x + correction(chain, discount, fault, transposed=transposed))
+        after = look(x + _correction(chain, discount, fault, measure))
         good = after[2] <= size / 2
 
         def sweep(inner):

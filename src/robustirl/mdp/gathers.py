@@ -1,0 +1,37 @@
+"""Weighted sums of gathered vectors, Σ_j w_j(s) v(n_j(s)): what all products of list kernels and chains are."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+MOST_UNROLLED = 64  # Gathers written out in one program; more of them are a loop, which compiles in less time.
+UNROLL = 8  # Gathers in one round of that loop.
+
+Rows = Sequence[Float[Array, " S"]] | Float[Array, "J S"]
+
+
+def take(value: Float[Array, " N"], places: Int[Array, " S"]) -> Float[Array, " S"]:
+    """Return v(n(s)) for indices that were checked before."""
+    return value.at[places].get(mode="promise_in_bounds")
+
+
+def gather_sum(places: Int[Array, "J S"], weights: Rows, value: Float[Array, " N"]) -> Float[Array, " S"]:
+    """Return Σ_j w_j(s) v(n_j(s)).
+
+    Example:
+        >>> gather_sum(jnp.array([[1, 0], [1, 1]]), jnp.array([[0.5, 1.0], [0.5, 1.0]]), jnp.array([1.0, 3.0])).tolist()
+        [3.0, 4.0]
+    """
+    if len(places) <= MOST_UNROLLED:
+        terms = [weight * take(value, place) for weight, place in zip(weights, places, strict=True)]
+        return sum(terms[1:], terms[0])
+    stacked = weights if isinstance(weights, jax.Array) else jnp.stack(weights)  # pyright: ignore[reportArgumentType]
+
+    def add(total: Float[Array, " S"], row: tuple) -> tuple[Float[Array, " S"], None]:
+        place, weight = row
+        return total + weight * take(value, place), None
+
+    zero = jnp.zeros(places.shape[1], jnp.result_type(stacked, value))
+    return jax.lax.scan(add, zero, (places, stacked), unroll=UNROLL)[0]
