@@ -43,6 +43,8 @@ from robustirl.mdp.policy import mixture as mixture
 from robustirl.mdp.policy import opposed as opposed
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
+from robustirl.mdp.renumbering import Order as Order
+from robustirl.mdp.renumbering import renumbered as renumbered
 from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel

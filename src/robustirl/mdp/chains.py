@@ -129,7 +129,11 @@ class ListChain(AbstractChain):
 
         width, size = self.places.shape
         start = np.arange(0, size * width + 1, width)
-        content = (np.stack(self.weights).T.ravel(), np.array(self.places).T.ravel(), start)
+        content = (
+            np.stack([np.asarray(weight) for weight in self.weights]).T.ravel(),
+            np.array(self.places).T.ravel(),
+            start,
+        )
         matrix = scipy.sparse.csr_array(content, shape=(size, size))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()

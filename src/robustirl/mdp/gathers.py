@@ -26,7 +26,7 @@ def gather_sum(places: Int[Array, "J S"], weights: Rows, value: Float[Array, " N
     """
     if len(places) <= MOST_UNROLLED:
         terms = [weight * take(value, place) for weight, place in zip(weights, places, strict=True)]
-        return sum(terms[1:], terms[0])
+        return sum(terms[1:], terms[0])  # pyright: ignore[reportReturnType]
     stacked = weights if isinstance(weights, jax.Array) else jnp.stack(weights)  # pyright: ignore[reportArgumentType]
 
     def add(total: Float[Array, " S"], row: tuple) -> tuple[Float[Array, " S"], None]:

@@ -139,6 +139,18 @@ class AbstractKernel(DeviceModule):
         del states, actions
         return None
 
+    def order_key(self) -> Array | None:
+        """Return an array that lives as long as this kernel, if `reordered` is there; None if the order is fixed."""
+        return None
+
+    def neighbors(self) -> "scipy.sparse.csr_array":
+        """Return which states lead to which, as a sparse matrix `[S, S]` on the host; not inside `jit`."""
+        raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
+
+    def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "AbstractKernel":
+        """Return the kernel in another order of states: place i has state `order[i]`, and state s place `rank[s]`."""
+        raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
+
     def staying(self) -> Float[Array, "S A"]:
         """Return `self_transitions()`, under its name of version 0.1."""
         warn_renamed("kernel.staying()", "kernel.self_transitions()")

@@ -6,7 +6,7 @@ state has neighbors: five instead of twenty for four moves of a grid that may sl
 """
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from robustirl.mdp.inflow import PredecessorList, list_predecessors
 
@@ -60,5 +60,5 @@ def inflow_of(places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A 
     if states <= LEAST_STATES:
         return None
     shared = places.shape[1] < weights.shape[1]
-    used: Bool[np.ndarray, "K B S"] = weights.any(1, keepdims=True) if shared else weights > 0
+    used = (weights > 0).any(1, keepdims=True) if shared else weights > 0
     return list_predecessors(places.reshape(-1, states), used.reshape(-1, states))

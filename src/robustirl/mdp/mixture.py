@@ -155,6 +155,17 @@ class MixtureKernel(AbstractKernel):
         """Return an array `[S, A, S]`: rows of the worst case have no rank-one part in common."""
         return DenseKernel(_array(self)).worst_case(value, radius)
 
+    def order_key(self) -> Array | None:
+        return None if self.base.order_key() is None else self.weights
+
+    def neighbors(self) -> "scipy.sparse.csr_array":
+        return self.base.neighbors()
+
+    def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "MixtureKernel":
+        base = self.base.reordered(order, rank)
+        changed = (base, self.weights[order], self.distribution[order], self.exists[:, order])
+        return eqx.tree_at(lambda k: (k.base, k.weights, k.distribution, k.exists), self, changed)
+
     @property
     def diagonals(self) -> tuple[int, ...] | None:
         return self.base.diagonals

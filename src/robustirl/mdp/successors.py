@@ -144,6 +144,26 @@ class SuccessorKernel(AbstractKernel):
         lists[:, :width, :size] = self.places
         return eqx.tree_at(lambda k: (k.places, k.weights), self, (jax.device_put(lists), as_float(array)))
 
+    def order_key(self) -> Int[Array, "K B S"]:
+        return self.places
+
+    def neighbors(self) -> "scipy.sparse.csr_array":
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        places, weights = np.asarray(self.places), np.asarray(self.weights)
+        used = weights.any(1, keepdims=True) if self._shared else weights > 0
+        states = np.broadcast_to(np.arange(self.num_states), used.shape)[used]
+        ones = np.ones(states.size, np.float32)
+        size = self.num_states
+        return scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (states, places[used])), shape=(size, size)))
+
+    def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "SuccessorKernel":
+        places, weights = rank[np.asarray(self.places)[..., order]], np.asarray(self.weights)[..., order]
+        inflow = None if self.inflow is None else inflow_of(places, weights)
+        changed = (jnp.asarray(places, dtype=jnp.int32), as_float(weights), inflow)
+        parts = lambda k: (k.places, k.weights, k.inflow)  # noqa: E731
+        return eqx.tree_at(parts, self, changed, is_leaf=lambda leaf: leaf is None)
+
     def self_transitions(self) -> Float[Array, "S A"]:
         here = self.next_states == jnp.arange(self.num_states)[:, None, None]
         return jnp.where(here, self.probabilities, 0).sum(-1)

@@ -19,6 +19,7 @@ from robustirl.planning._deprecated import solver_of_method
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.problem import planning_problem
+from robustirl.planning.renumbering import in_good_order, in_own_order
 from robustirl.planning.solvers.base import AbstractSolver
 from robustirl.planning.solvers.newton import Newton
 from robustirl.planning.solvers.newton_krylov import NewtonKrylov
@@ -77,7 +78,9 @@ def solve(
     if concrete(game) and not writes_matrices(game.mdp):
         needed = WORKING_BYTES * float(game.mdp.num_states)
         require_memory(needed, f"solving a world of {game.mdp.num_states} states", "use a smaller one")
-    return checked(solver.run(problem, max_steps), throw=throw, solver=solver.description, rule=problem.rule)
+    inner, order = in_good_order(problem)
+    solution = in_own_order(solver.run(inner, max_steps), order)
+    return checked(solution, throw=throw, solver=solver.description, rule=problem.rule)
 
 
 def choose_solver(game: MarkovGame | MDP) -> AbstractSolver:

@@ -26,6 +26,7 @@ from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
 from robustirl.irl.mce.padding import pad_parameters, pad_problem
 from robustirl.irl.mce.problem import Problem, Settings, is_standard, prepare
 from robustirl.irl.mce.programs import advance_compiled, begin_compiled, learn_batch
+from robustirl.irl.mce.renumbering import order_fit, order_problem
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM
 from robustirl.mdp import MDP
@@ -107,13 +108,16 @@ def fit(
 
 def _learn(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) -> Fit:
     """Run the loop, in one stretch or with a stop after every step: the same programs serve both."""
+    order = None
+    if not callbacks:
+        problem, start, order = order_problem(problem, start)
     padded = pad_problem(problem)
     loop = SteppedFit(padded, problem)
     state = begin_compiled(padded, None if start is None else pad_parameters(start, padded))
     if callbacks:
         return run_with_callbacks(loop, state, callbacks)[0]
     state = jax.block_until_ready(advance_compiled(padded, state, padded.steps + 1))
-    return loop.finish(state, stopped=False)
+    return order_fit(loop.finish(state, stopped=False), problem, order)
 
 
 @working_precision
