@@ -77,7 +77,7 @@ def _reorder(kernel: AbstractKernel) -> tuple[AbstractKernel, Order] | None:
     import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
 
     pattern = kernel.neighbors()
-    before = _distance(pattern, np.arange(pattern.shape[0]))
+    before = _distance(pattern, np.arange(kernel.num_states))
     if before <= FAR:
         return None
     order = scipy.sparse.csgraph.reverse_cuthill_mckee(scipy.sparse.csr_array(pattern + pattern.T), True)
