@@ -23,9 +23,11 @@ from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape
 from robustirl.mdp.checks import require_unmasked as require_unmasked
 from robustirl.mdp.compact import compact_kernel as compact_kernel
+from robustirl.mdp.functions import from_function as from_function
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size
+from robustirl.mdp.kronecker import KroneckerKernel as KroneckerKernel
 from robustirl.mdp.mdp import MDP as MDP
 from robustirl.mdp.mdp import MarkovGame as MarkovGame
 from robustirl.mdp.mdp import as_action_reward as as_action_reward
@@ -57,10 +59,12 @@ __all__ = [
     "AbstractKernel",
     "BandedKernel",
     "DenseKernel",
+    "KroneckerKernel",
     "MarkovGame",
     "MixtureKernel",
     "SuccessorKernel",
     "dynamics_distance",
+    "from_function",
     "from_sparse",
     "mixture",
     "policy_distance",
