@@ -1,8 +1,8 @@
 r"""Kernels of worlds made of independent parts: T((t₁,…,tₙ)|(s₁,…,sₙ),(a₁,…,aₙ)) = Π_i T_i(t_i|s_i,a_i).
 
 A part with one action is exogenous: a price, a season, a machine's wear. States are numbered with the last part
-fastest, s = (s₁ |S₂| + s₂) |S₃| + …, and actions likewise. Expected values are taken part by part, so that |S| (K₁ + … +
-Kₙ) products suffice where lists of the whole would hold |S| |A| K₁ ⋯ Kₙ numbers.
+fastest, s = (s₁ |S₂| + s₂) |S₃| + …, and actions likewise. Expected values are taken part by part, where lists of the
+whole would hold |S| |A| K₁ ⋯ Kₙ numbers.
 """
 
 import math
@@ -152,7 +152,7 @@ class KroneckerKernel(AbstractKernel):
 
 
 class PolicyChain(AbstractChain):
-    """The chain of a policy as a product with the kernel and a sum over actions, for kernels that have no shorter one."""
+    """The chain of a policy as a product with the kernel and a sum over actions: for kernels without a shorter form."""
 
     kernel: AbstractKernel
     policy: Float[Array, "S A"]
