@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 
+os.environ.setdefault("ROBUSTIRL_TRACEBACK", "1")  # A test that fails shows where.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

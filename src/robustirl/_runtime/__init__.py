@@ -8,6 +8,7 @@ from robustirl._runtime.compilation import compilation as compilation
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
 from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules
 from robustirl._runtime.deprecations import warn_renamed as warn_renamed
+from robustirl._runtime.drawing import draw as draw
 from robustirl._runtime.files import from_dict as from_dict
 from robustirl._runtime.files import one_line as one_line
 from robustirl._runtime.files import printable as printable
@@ -37,6 +38,9 @@ from robustirl._runtime.precision import tie_tolerance as tie_tolerance
 from robustirl._runtime.precision import working_dtype as working_dtype
 from robustirl._runtime.precision import working_precision as working_precision
 from robustirl._runtime.programs import BoundedJit as BoundedJit
+from robustirl._runtime.progress import Report as Report
+from robustirl._runtime.progress import ignore_progress as ignore_progress
+from robustirl._runtime.progress import progress_bar as progress_bar
 from robustirl._runtime.reading import excess as excess
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.representation import PlainModule as PlainModule
@@ -48,6 +52,7 @@ from robustirl._runtime.representation import joined as joined
 from robustirl._runtime.representation import short_value as short_value
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
+from robustirl._runtime.tracebacks import short_traceback as short_traceback
 from robustirl._runtime.version import __version__ as __version__
 from robustirl._runtime.writing import exclusive as exclusive
 from robustirl._runtime.writing import filled_whole as filled_whole

@@ -20,6 +20,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from robustirl._runtime.representation import PlainModule
+from robustirl._runtime.tracebacks import without_frames
+from robustirl.errors import RobustIRLError
 from robustirl.types import ArrayLike
 
 _P = ParamSpec("_P")
@@ -97,16 +99,20 @@ def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def _scoped(function: Callable[_P, _R], take: Callable) -> Callable[_P, _R]:
     @functools.wraps(function)
     def scoped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        double = not _single.get()
-        if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]
-            return function(*args, **kwargs)
-        token = _opened.set(double)
+        __tracebackhide__ = True  # For pytest.
         try:
-            with _x64_scope(double):
-                args, kwargs = take((args, kwargs))
-                return released(function(*args, **kwargs))
-        finally:
-            _opened.reset(token)
+            double = not _single.get()
+            if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]
+                return function(*args, **kwargs)
+            token = _opened.set(double)
+            try:
+                with _x64_scope(double):
+                    args, kwargs = take((args, kwargs))
+                    return released(function(*args, **kwargs))
+            finally:
+                _opened.reset(token)
+        except RobustIRLError as error:
+            raise without_frames(error) from None
 
     return scoped
 

@@ -25,6 +25,8 @@ from robustirl.demonstrations.io.gymnasium import rollout_gymnasium as rollout_g
 from robustirl.demonstrations.io.minari import from_minari as from_minari
 from robustirl.demonstrations.io.minari import to_minari as to_minari
 from robustirl.demonstrations.io.tables import TableOptions as TableOptions
+from robustirl.demonstrations.io.trajectories_of_others import from_rollout_buffer as from_rollout_buffer
+from robustirl.demonstrations.io.trajectories_of_others import from_trajectories as from_trajectories
 from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 from robustirl.demonstrations.trajectories import Demonstrations as Demonstrations
 from robustirl.demonstrations.trajectories import Episode as Episode
@@ -45,6 +47,8 @@ __all__ = [
     "estimate_local_alpha",
     "estimate_occupancy",
     "from_minari",
+    "from_rollout_buffer",
+    "from_trajectories",
     "load",
     "rollout_gymnasium",
     "sample_demonstrations",

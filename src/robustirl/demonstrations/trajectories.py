@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl._runtime import html_table, joined, short_value
+from robustirl._runtime import draw, html_table, joined, short_value
 from robustirl.demonstrations._episodes import as_episodes, renumbered, require_actions_match, require_alike
 from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
 from robustirl.errors import InvalidInputError
@@ -316,6 +316,16 @@ class Demonstrations:
         kind = "with actions" if self.has_actions else "states only"
         ends = f"{int(self.terminated.sum())} terminated" if self.ends_known else "ends unknown"
         return f"Demonstrations({len(self)} episodes, {self.num_transitions} transitions, {kind}, {ends})"
+
+    def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
+        """Return a figure of visits, some episodes, and how long episodes are.
+
+        Args:
+            world: A world of these states, or its environment. A grid is recognized by its moves, a small world is
+                drawn as a graph; if omitted, states are drawn in a row.
+            shape: Rows and columns, if the first states are the cells of a grid.
+        """
+        return draw("plot_demonstrations", self, world, shape=shape)
 
     def _repr_html_(self) -> str:
         lengths, visits = self.lengths, np.unique(self.states)

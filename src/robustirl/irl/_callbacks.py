@@ -22,11 +22,11 @@ AnyCallback = Callable[[Any], object]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit with callbacks.
+    """Ctrl-C during a fit.
 
     Attributes:
         fit: The fit (of either kind) as it stood after the last finished step, with the verdict `stopped`; None before
-            the first.
+            the first. Of `fit_many`, a list of the fits so far.
     """
 
     def __init__(self, fit: Any):

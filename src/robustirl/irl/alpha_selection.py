@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from robustirl._runtime import ShortRepr, html_columns, joined, working_precision
+from robustirl._runtime import ShortRepr, draw, html_columns, joined, working_precision
 from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.likelihood import move_log_likelihoods
@@ -99,6 +99,10 @@ class AlphaSelection(ShortRepr):
                 self.note.removesuffix("."),
             ],
         )
+
+    def plot(self) -> Any:
+        """Return a figure of what decided: explained and missed visits and the gain, over the candidates."""
+        return draw("figure_alpha", self)
 
     def _repr_html_(self) -> str:
         columns = {

@@ -6,6 +6,7 @@ learner's world and the demonstrations are the data:
     RobustIRL(alpha="auto").fit(world, demonstrations).predict(states)
 """
 
+import functools
 import inspect
 import os
 import warnings
@@ -16,7 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Float, Int
 
-from robustirl._runtime import html_table
+from robustirl._runtime import draw, html_table, short_traceback
 from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
@@ -28,6 +29,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl.evidence import Evidence, collect_evidence
+from robustirl.irl.inputs import from_episodes, understand_demonstrations
 from robustirl.irl.judgment import Judgment, judge
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
@@ -63,6 +65,7 @@ class RobustIRL:
         temperatures: See `fit`.
         planner_tolerance: See `fit`.
         initial_parameters: θ to start from; see `fit`.
+        progress: Show a bar with an estimate of the time left.
         throw: Raise `ConvergenceError` if a planner fails, or if a tolerance was given and is not reached. Otherwise
             `converged_` and `summary()` say so.
 
@@ -99,6 +102,7 @@ class RobustIRL:
         temperatures: Temperatures = Temperatures(),
         planner_tolerance: float | None = None,
         initial_parameters: Any = None,
+        progress: bool = False,
         throw: bool = True,
     ):
         # As given: checks are made when they are used, so that copies hold the very same objects.
@@ -112,12 +116,14 @@ class RobustIRL:
         self.temperatures = temperatures
         self.planner_tolerance = planner_tolerance
         self.initial_parameters = initial_parameters
+        self.progress = progress
         self.throw = throw
 
+    @short_traceback
     def fit(
         self,
         mdp: MDP | Sequence[MDP],
-        demonstrations: Demonstrations | Sequence[Episode] | OccupancyEstimate | ArrayLike,
+        demonstrations: Demonstrations | Sequence[Any] | OccupancyEstimate | ArrayLike | str | os.PathLike[str],
         *,
         callbacks: Sequence[Callback] = (),
     ) -> "RobustIRL":
@@ -125,20 +131,18 @@ class RobustIRL:
 
         Args:
             mdp: The learner's world, or the same world once for each episode, as scikit-learn's searches pass it.
-            demonstrations: What the expert did; or its state occupancy ρ, estimated or exact, `[S]`.
+            demonstrations: What the expert did: `Demonstrations`, a file of them, a table (pandas, polars), or a list
+                with the states of each episode, its states and actions, or imitation's trajectories. Or the expert's
+                state occupancy ρ, estimated or exact, `[S]`.
             callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learnt
                 (its verdict is `stopped`), and `Interrupted`, a KeyboardInterrupt, is raised all the same.
         """
         mdp = _one_world(mdp)
-        if isinstance(demonstrations, list | tuple) and demonstrations and isinstance(demonstrations[0], Episode):
-            demonstrations = _as_demonstrations(demonstrations)
+        given = understand_demonstrations(demonstrations)
         reward, optimizer = self._chosen(as_world(mdp).num_states)
-        evidence = collect_evidence(
+        evidence = self._collect(
             mdp,
-            demonstrations,  # pyright: ignore[reportArgumentType]
-            alpha=self.alpha,
-            tail=self.tail,
-            confidence=self.confidence,
+            given,
             options={
                 "reward": reward,
                 "optimizer": optimizer,
@@ -146,10 +150,11 @@ class RobustIRL:
                 "tolerance": self.tolerance,
                 "temperatures": self.temperatures,
                 "planner_tolerance": self.planner_tolerance,
+                "progress": self.progress,
             },
         )
         estimate = evidence.occupancy_estimate
-        occupancy: Any = demonstrations if estimate is None else estimate.occupancy
+        occupancy: Any = given if estimate is None else estimate.occupancy
         try:
             found = fit(
                 mdp,
@@ -163,6 +168,7 @@ class RobustIRL:
                 planner_tolerance=self.planner_tolerance,
                 initial_parameters=self.initial_parameters,
                 callbacks=callbacks,
+                progress=self.progress,
                 throw=self.throw,
             )
         except Interrupted as interrupt:
@@ -175,6 +181,17 @@ class RobustIRL:
             mdp,
         )  # Only now, so that a fit which fails leaves an earlier one.
         return self
+
+    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> Evidence:
+        """Return the evidence; if Ctrl-C ends the choice of α, keep the fit at α = 1 as far as it had come."""
+        collect = functools.partial(collect_evidence, mdp, given, tail=self.tail, confidence=self.confidence)
+        try:
+            return collect(alpha=self.alpha, options=options)
+        except Interrupted as interrupt:
+            if not interrupt.fit:
+                raise
+            self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0), mdp
+            raise Interrupted(self.fit_) from None
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
         """Return the reward model and the optimiser, if both are at hand."""
@@ -261,6 +278,19 @@ class RobustIRL:
         """Return what was learnt from what, and how good it is, in plain words."""
         return summarize(self._fitted(), self.evidence_, self.tolerance)
 
+    @short_traceback
+    def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
+        """Return a figure of what was learned: reward, moves, occupancies and the gap over time.
+
+        Args:
+            world: The learner's environment or world; that of `fit` if omitted. See `Fit.plot`.
+            shape: Rows and columns, if the first states are the cells of a grid.
+        """
+        found = self._fitted()
+        world = vars(self).get("world_") if world is None else world
+        return draw("plot_fit", found, world, shape=shape, title=f"{self!r}: {self.judgment_.trust}")
+
+    @short_traceback
     def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "*n A"]:
         """Return π_pl(·|s) for each of the states, or for one state."""
         policy = np.asarray(self._fitted().player)
@@ -283,6 +313,7 @@ class RobustIRL:
         actions = np.argmax(self.predict_proba(states), axis=-1)
         return int(actions) if np.ndim(actions) == 0 else actions
 
+    @short_traceback
     def score(
         self,
         mdp: MDP | Sequence[MDP] | Demonstrations | OccupancyEstimate | ArrayLike,
@@ -312,7 +343,7 @@ class RobustIRL:
             raise InvalidInputError(
                 "this estimator was read from a file, which holds no world; call score(world, demonstrations)."
             )
-        walks = _as_demonstrations(given)
+        walks = from_episodes(given)
         if (found.player.shape) != (world.num_states, world.num_actions):
             raise InvalidInputError(
                 f"the world has {world.num_states} states and {world.num_actions} actions, but the fit has"
@@ -352,6 +383,7 @@ class RobustIRL:
             setattr(self, name, value)
         return self
 
+    @short_traceback
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator and what it has learnt to an .npz file, without pickles.
 
@@ -397,16 +429,6 @@ def _one_world(mdp: Any) -> MDP:
             )
         return mdp[0]
     return mdp
-
-
-def _as_demonstrations(given: Any) -> Demonstrations:
-    """Return demonstrations as they are, or made of a list of their episodes."""
-    if isinstance(given, Demonstrations):
-        return given
-    actions = None if given[0].actions is None else [episode.actions for episode in given]
-    return Demonstrations.from_arrays(
-        [episode.states for episode in given], actions, terminated=[episode.terminated for episode in given]
-    )
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,8 @@ r"""One function for all solvers, and the choice between them.
 `docs/benchmarks.md` has the measurements behind the choice.
 """
 
+import functools
+
 import jax
 
 from robustirl._runtime import WORKING_BYTES, require_memory, working_precision
@@ -19,6 +21,7 @@ from robustirl.planning._deprecated import solver_of_method
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.problem import planning_problem
+from robustirl.planning.progress import run_with_progress
 from robustirl.planning.renumbering import in_good_order, in_own_order
 from robustirl.planning.solvers.base import AbstractSolver
 from robustirl.planning.solvers.newton import Newton
@@ -44,6 +47,7 @@ def solve(
     initial_value: ArrayLike | None = None,
     tolerance: float | None = None,
     max_steps: int | None = None,
+    progress: bool = False,
     throw: bool = True,
     method: str | None = None,
 ) -> Solution:
@@ -58,6 +62,7 @@ def solve(
         tolerance: The guaranteed ‖V - V*‖∞, relative to ‖V‖∞, or to the temperature where that is larger. By default
             1e-10 in float64, and the absolute error must not exceed the temperature. All solvers keep the same promise.
         max_steps: The largest number of backups or Newton steps; by default as many as can be needed.
+        progress: Show a bar: of value iteration with an estimate of the time left, of other solvers the time.
         throw: Raise `ConvergenceError` if the tolerance is not reached.
         method: Deprecated: the solver by its name in version 0.1.
 
@@ -79,7 +84,8 @@ def solve(
         needed = WORKING_BYTES * float(game.mdp.num_states)
         require_memory(needed, f"solving a world of {game.mdp.num_states} states", "use a smaller one")
     inner, order = in_good_order(problem)
-    solution = in_own_order(solver.run(inner, max_steps), order)
+    run = functools.partial(run_with_progress, solver) if progress else solver.run
+    solution = in_own_order(run(inner, max_steps), order)
     return checked(solution, throw=throw, solver=solver.description, rule=problem.rule)
 
 

@@ -7,6 +7,10 @@ from robustirl.plotting.maps import draw_policy as draw_policy
 from robustirl.plotting.maps import draw_reward_map as draw_reward_map
 from robustirl.plotting.maps import landmarks as landmarks
 from robustirl.plotting.maps import scaled as scaled
+from robustirl.plotting.objects import ShownFigure as ShownFigure
+from robustirl.plotting.objects import plot_certificate as plot_certificate
+from robustirl.plotting.objects import plot_demonstrations as plot_demonstrations
+from robustirl.plotting.objects import plot_fit as plot_fit
 from robustirl.plotting.style import LEARNER as LEARNER
 from robustirl.plotting.style import OPTIMAL as OPTIMAL
 from robustirl.plotting.style import ROBUST as ROBUST

@@ -3,7 +3,6 @@
 import matplotlib
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -11,10 +10,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from robustirl.envs import Environment, GridWorld
 from robustirl.irl import RobustIRL
-from robustirl.plotting.maps import FAINT, bare, landmarks, scaled
+from robustirl.plotting.arrows import MAX_ARROWS, draw_moves
+from robustirl.plotting.maps import bare, landmarks, scaled
 from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
-
-MOST_ARROWS = 900  # Cells; on larger grids arrows are too small to be seen.
 
 
 def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Float[np.ndarray, " S"]) -> Figure:
@@ -46,8 +44,8 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
     axes = figure.subplots(1, 4)
     bare(axes[0], "learnt reward and player's moves")
     scaled(axes[0], np.asarray(model.reward_)[:cells].reshape(shape), "cividis")
-    if cells <= MOST_ARROWS:
-        _moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
+    if cells <= MAX_ARROWS:
+        draw_moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
     ceiling = max(float(values[:cells].max()) for _, values in occupancies)
     norm = LogNorm(vmin=ceiling * 1e-4, vmax=ceiling)
     expert = occupancies[0][1]
@@ -77,37 +75,6 @@ def _directions(environment: Environment, shape: tuple[int, int]) -> Float[np.nd
     steps = np.stack([targets // shape[1] - here // shape[1], targets % shape[1] - here % shape[1]], -1)
     length = np.maximum(np.linalg.norm(steps, axis=-1, keepdims=True), 1)
     return np.where(inside[..., None], steps / length, 0.0)
-
-
-def _moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tuple[int, int]) -> None:
-    """Draw an arrow per likely move, the longer and stronger the likelier."""
-    rows, columns = np.divmod(np.arange(len(policy)), shape[1])
-    for action in range(policy.shape[1]):
-        weight, steps = policy[:, action], directions[:, action]
-        shown = (weight >= FAINT) & np.any(steps != 0, axis=-1)
-        if not shown.any():
-            continue
-        length = 0.2 + 0.25 * weight[shown]
-        colours = np.ones((int(shown.sum()), 4))
-        colours[:, 3] = 0.35 + 0.65 * weight[shown]
-        axis.quiver(
-            columns[shown],
-            rows[shown],
-            steps[shown, 1] * length,
-            steps[shown, 0] * length,
-            color=colours,
-            edgecolor="#222222",
-            linewidth=0.3,
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            units="xy",
-            width=0.09,
-            headwidth=3.2,
-            headlength=2.2,
-            headaxislength=2.0,
-            minlength=0.01,
-        )
 
 
 def _by_state(reward: np.ndarray, occupancies) -> Figure:

@@ -11,6 +11,8 @@ method (`robustirl.theory.robust`) is policy iteration on the kernel: every step
 exactly, and after the first the values only fall.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,7 @@ import numpy as np
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl._runtime import BoundedJit, ScopedModule, html_table, joined, short_value, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, draw, html_table, joined, short_value, working_precision
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
@@ -50,6 +52,14 @@ class Certificate(ScopedModule):
     worst_verdict: Verdict
     best_verdict: Verdict
     uncertainty: AbstractUncertainty
+
+    def plot(self, *, shape: tuple[int, int] | None = None) -> Any:
+        """Return a figure of the range of returns, in all and by state.
+
+        Args:
+            shape: Rows and columns, if the first states are the cells of a grid; found in the moves if omitted.
+        """
+        return draw("plot_certificate", self, shape=shape)
 
     def __repr__(self) -> str:
         return joined("Certificate", [f"{name}: {text}" for name, text in self._rows()])

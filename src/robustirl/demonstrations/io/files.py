@@ -20,7 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import one_line, read_arrays, read_regular, require_output_file, short_repr, write_atomically
+from robustirl._runtime import (
+    one_line,
+    read_arrays,
+    read_regular,
+    require_output_file,
+    short_repr,
+    short_traceback,
+    write_atomically,
+)
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
@@ -32,6 +40,7 @@ from robustirl.errors import InvalidInputError
 _log = logging.getLogger("robustirl")
 
 
+@short_traceback
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     """Write the demonstrations to a file, whose suffix says how: .npz, .jsonl, .csv or .parquet.
 
@@ -67,6 +76,7 @@ def require_place(path: str | os.PathLike[str]) -> None:
     require_output_file(Path(path))
 
 
+@short_traceback
 def load(
     path: str | os.PathLike[str],
     *,

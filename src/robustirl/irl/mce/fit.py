@@ -17,17 +17,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.core import Tracer
 
-from robustirl._runtime import single_threaded_blas, working_precision
+from robustirl._runtime import progress_bar, single_threaded_blas, working_precision
+from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, one_for_each, unstack
-from robustirl.irl._callbacks import require_callbacks, run_with_callbacks
+from robustirl.irl._callbacks import require_callbacks
 from robustirl.irl._result import require_success
-from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
-from robustirl.irl.mce.padding import pad_parameters, pad_problem
-from robustirl.irl.mce.problem import Problem, Settings, is_standard, prepare
-from robustirl.irl.mce.programs import advance_compiled, begin_compiled, learn_batch
-from robustirl.irl.mce.renumbering import order_fit, order_problem
+from robustirl.irl.inputs import require_occupancy
+from robustirl.irl.mce.callbacks import Callback, Step
+from robustirl.irl.mce.problem import Settings, is_standard, prepare
+from robustirl.irl.mce.programs import learn_batch
 from robustirl.irl.mce.result import Fit
+from robustirl.irl.mce.stretches import learn_one, learn_one_by_one
 from robustirl.irl.optimizers import ADAM
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures
@@ -35,6 +37,8 @@ from robustirl.rewards import AbstractReward
 from robustirl.types import ArrayLike, Tree
 
 PAPER_STEPS = 200
+ONE_BY_ONE_STATES = 128
+"""States from which `fit_many` makes its fits in so many calls; below, a call takes longer than a step."""
 PAPER_SETTINGS: dict[str, Any] = {"optimizer": ADAM, "steps": PAPER_STEPS, "keep_last": True}
 """The paper's configuration, `fit(world, occupancy, **PAPER_SETTINGS)`: 200 steps of Adam, and the last iterate."""
 WITHOUT_EVIDENCE = 1.0
@@ -56,6 +60,7 @@ def fit(
     planner_tolerance: float | None = None,
     initial_parameters: Tree | None = None,
     callbacks: Sequence[Callback] = (),
+    progress: bool = False,
     throw: bool = True,
 ) -> Fit:
     """Learn a reward and a policy for the learner's world from the expert's state occupancy.
@@ -82,9 +87,13 @@ def fit(
         initial_parameters: θ to start from, shaped as the reward model's own, such as the `parameters` of an earlier
             fit. The optimizer starts afresh.
         callbacks: Functions of a `Step`, each called at the start and after every update. One that returns False ends
-            the fit, which the verdict then calls `stopped`. Ctrl-C raises `Interrupted`, with the fit so far in it.
-            Returning to Python for them costs a millisecond or two a step.
+            the fit, which the verdict then calls `stopped`. Returning to Python for them costs a millisecond or two a
+            step.
+        progress: Show a bar with the gap and an estimate of the time left.
         throw: Raise `ConvergenceError` if a planner fails, or if a tolerance was given and is not reached.
+
+    Ctrl-C raises `Interrupted`, a KeyboardInterrupt, with the fit so far in its attribute `fit`. It is answered within
+    a second or two, or after the step under way in worlds where one takes longer.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -97,27 +106,24 @@ def fit(
         (0.9474, 0.9474)
     """
     require_callbacks(callbacks, Step)
+    _require_untraced("fit", mdp, occupancy, alpha, initial_parameters)
+    occupancy = require_occupancy(occupancy)
     starts = None if initial_parameters is None else [initial_parameters]
     settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
     prepared = prepare([mdp], [occupancy], [as_alpha_number(alpha)], reward, starts, settings)
     (problem,), (start,) = prepared
-    with single_threaded_blas(mdp.num_states):
-        result = _learn(problem, start, callbacks)
+    with single_threaded_blas(mdp.num_states), progress_bar("learning", prepared.steps, show=progress) as report:
+        result = learn_one(problem, start, callbacks, report)
     return require_success(result, tolerance) if throw else result
 
 
-def _learn(problem: Problem, start: Tree | None, callbacks: Sequence[Callback]) -> Fit:
-    """Run the loop, in one stretch or with a stop after every step: the same programs serve both."""
-    order = None
-    if not callbacks:
-        problem, start, order = order_problem(problem, start)
-    padded = pad_problem(problem)
-    loop = SteppedFit(padded, problem)
-    state = begin_compiled(padded, None if start is None else pad_parameters(start, padded))
-    if callbacks:
-        return run_with_callbacks(loop, state, callbacks)[0]
-    state = jax.block_until_ready(advance_compiled(padded, state, padded.steps + 1))
-    return order_fit(loop.finish(state, stopped=False), problem, order)
+def _require_untraced(name: str, *given: Any) -> None:
+    """Refuse the tracers of `jax.jit`, `jax.vmap` and `jax.grad`, which cannot decide when a fit has ended."""
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(given)):
+        raise InvalidInputError(
+            f"{name} was called inside jax.jit, jax.vmap or jax.grad, which cannot trace it; call it outside, and use"
+            " robustirl.fit_many to make many fits in one compiled call."
+        )
 
 
 @working_precision
@@ -135,6 +141,7 @@ def fit_many(
     planner_tolerance: float | None = None,
     initial_parameters: Sequence[Tree] | None = None,
     vectorize: bool | None = None,
+    progress: bool = False,
     throw: bool = True,
 ) -> list[Fit]:
     """Run many fits of problems of one shape in one compiled call, with the numbers of one-by-one fits.
@@ -153,7 +160,12 @@ def fit_many(
         initial_parameters: θ to start from, for each.
         vectorize: Advance all fits in lockstep (right for GPUs) or one after the other (right for CPUs,
             where a lockstep waits for its slowest member in every planner call); by default by device.
+        progress: Show a bar with an estimate of the time left.
         throw: See `fit`.
+
+    With `progress`, and in worlds of 128 states and more, fits that are made one after the other are so many calls:
+    Ctrl-C is then answered within a second or two, and raises `Interrupted` with the list of fits so far in its
+    attribute `fit`, the last of them stopped.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -162,6 +174,7 @@ def fit_many(
         >>> [round(f.player[0, 0].item(), 3) for f in fit_many([world] * 2, [rho] * 2, [1.0, 0.9], steps=500)]
         [0.889, 0.988]
     """
+    _require_untraced("fit_many", mdps, occupancies, alphas, initial_parameters)
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
     standard = [index for index, alpha in enumerate(chosen) if is_standard(alpha)]
     given = [mdps, occupancies, chosen, *(part for part in (rewards, initial_parameters) if isinstance(part, Sequence))]
@@ -182,11 +195,21 @@ def fit_many(
                 planner_tolerance=planner_tolerance,
                 initial_parameters=None if initial_parameters is None else [initial_parameters[i] for i in group],
                 vectorize=vectorize,
+                progress=progress,
                 throw=throw,
             )
             for index, fit in zip(group, fits, strict=True):
                 out[index] = fit
         return out
+    if mdps and not choose_vectorize(vectorize) and (progress or mdps[0].num_states >= ONE_BY_ONE_STATES):
+        settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
+        prepared = prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings)
+        total = len(mdps) * prepared.steps
+        with (
+            single_threaded_blas(mdps[0].num_states),
+            progress_bar(f"learning, {len(mdps)} fits", total, show=progress) as report,
+        ):
+            return _all_successful(learn_one_by_one(prepared, report), tolerance, throw)
     stack = fit_batch(
         mdps,
         occupancies,
@@ -201,11 +224,16 @@ def fit_many(
         initial_parameters=initial_parameters,
         vectorize=vectorize,
     )
-    out = [one.trimmed() for one in unstack(stack, len(mdps))]
-    if throw:
-        for index, result in enumerate(out):
-            require_success(result, tolerance, f" (fit {index} of {len(out)})" if len(out) > 1 else "")
+    out = _all_successful([one.trimmed() for one in unstack(stack, len(mdps))], tolerance, throw)
     return [jax.tree.map(jnp.asarray, result) for result in out]
+
+
+def _all_successful(fits: list[Fit], tolerance: float | None, throw: bool) -> list[Fit]:
+    """Return the fits, or raise if one failed or missed its tolerance."""
+    if throw:
+        for index, result in enumerate(fits):
+            require_success(result, tolerance, f" (fit {index} of {len(fits)})" if len(fits) > 1 else "")
+    return fits
 
 
 @working_precision

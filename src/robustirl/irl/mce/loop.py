@@ -9,6 +9,8 @@ brings a residual down fast enough.
 are callbacks in between; `learn` puts them together for batches.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -90,7 +92,7 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         )
     blank = jnp.zeros_like(expert)
     nothing = blank_solution(game, blank)
-    return LoopState(
+    state = LoopState(
         step=jnp.asarray(0),
         parameters=first,
         next_parameters=first,
@@ -104,6 +106,7 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         error_bound=jnp.zeros((), expert.dtype),
         finished=jnp.asarray(False),
     )
+    return jax.tree.map(_strongly_typed, state)
 
 
 def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> LoopState:
@@ -204,7 +207,12 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     def unfinished(state: LoopState) -> Bool[Array, ""]:
         return (state.step < until) & ~state.finished
 
-    return jax.lax.while_loop(unfinished, evaluate, state)
+    return jax.tree.map(_strongly_typed, jax.lax.while_loop(unfinished, evaluate, state))
+
+
+def _strongly_typed(leaf: Any) -> Any:
+    """Return an array whose type is not weak: all states are then of the same types, and share one program."""
+    return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf
 
 
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:

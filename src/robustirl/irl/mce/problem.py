@@ -104,6 +104,11 @@ class Prepared(NamedTuple):
     problems: list[Problem]
     starts: list[FloatTree | None]
 
+    @property
+    def steps(self) -> int:
+        """Return the largest number of steps of each."""
+        return int(self.problems[0].steps)
+
     def stacked(self) -> tuple[Problem, Tree]:
         """Return all problems as one, with a first axis of fits, and their starts likewise."""
         first, count = self.problems[0], len(self.problems)

@@ -1,10 +1,12 @@
 """What (robust) maximum causal entropy IRL returns: the policies, the reward, a history and a verdict."""
 
+from typing import Any
+
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import PlainModule, html_table, joined, short_value, warn_renamed
+from robustirl._runtime import PlainModule, draw, html_table, joined, short_value, warn_renamed
 from robustirl.irl._result import AbstractFit, AbstractVerdict, Status
 from robustirl.mdp import mixture
 from robustirl.types import FloatTree
@@ -134,6 +136,22 @@ class Fit(AbstractFit):
     def mixture(self) -> Float[Array, "*batch S A"]:
         """α π_pl + (1-α) π_op."""
         return mixture(self.player, self.opponent, self.alpha)
+
+    def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
+        """Return a figure of reward, moves, occupancies and the gap over time.
+
+        Args:
+            world: The learner's world, or its environment. A grid is recognized by its moves, a small world is drawn
+                as a graph; if omitted, states are drawn in a row.
+            shape: Rows and columns, if the first states are the cells of a grid.
+
+        Example:
+            >>> from robustirl.envs import ThreeState
+            >>> from robustirl.irl import fit
+            >>> world = ThreeState().mdp()
+            >>> fit(world, [0.1, 0.8, 0.1]).plot(world).savefig("fit.png")  # doctest: +SKIP
+        """
+        return draw("plot_fit", self, world, shape=shape)
 
     def __repr__(self) -> str:
         return joined("Fit", [f"{name}: {text}" for name, text in self._rows()])

@@ -13,12 +13,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, as_float, working_precision
+from robustirl._runtime import BoundedJit, as_float, progress_bar, working_precision
 from robustirl.control import Episodes, Players, World, initial_players
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, map_batch, one_for_each, stack, tree_shape, unstack
 from robustirl.irl._result import require_success
-from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback, learn_with_callbacks
+from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback, RelativeEntropyStep, learn_with_callbacks
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
 from robustirl.irl.relative_entropy.loop import Problem, learn, trajectory_features
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyVerdict
@@ -38,6 +38,7 @@ def fit_relative_entropy(
     callbacks: Sequence[RelativeEntropyCallback] = (),
     every: int = 10,
     key: PRNGKeyArray,
+    progress: bool = False,
     throw: bool = True,
 ) -> RelativeEntropyFit:
     """Learn a reward and a policy for a sampled world from the expert's features.
@@ -53,6 +54,8 @@ def fit_relative_entropy(
             Ctrl-C then raises `Interrupted` with the fit so far.
         every: How many rounds pass between calls.
         key: Decides all draws.
+        progress: Show a bar with the feature gap and an estimate of the time left; Ctrl-C is then answered as with
+            callbacks.
         throw: Raise `ConvergenceError` if the fit fails, or if a tolerance was given and is not reached.
 
     Example:
@@ -65,9 +68,14 @@ def fit_relative_entropy(
         ('budget', True)
     """
     problem = _as_problem(world, expert, alpha, config, start, tolerance)
-    if callbacks:
+    if callbacks or progress:
         keys = list(jax.random.split(key, config.attempts))
-        fits = learn_with_callbacks(problem, keys, callbacks, as_count("every", every, 1))
+        with progress_bar("learning", config.rounds * config.attempts, show=progress) as report:
+
+            def show(step: RelativeEntropyStep) -> None:
+                report(step.attempt * step.rounds + step.round, f"feature gap {step.feature_gap:.3g}")
+
+            fits = learn_with_callbacks(problem, keys, [*callbacks, show], as_count("every", every, 1))
         best = int(_best(jax.tree.map(lambda *leaves: jnp.stack(leaves), *(fit.verdict for fit in fits))))
         # A fit that was stopped says so, whichever attempt is the best of those made.
         stopped = jnp.stack([fit.verdict.stopped for fit in fits]).any()

@@ -1,0 +1,100 @@
+"""Trajectories of other libraries as demonstrations, without importing those libraries.
+
+imitation's `Trajectory` has the arrays `obs` (n+1), `acts` (n), and the flag `terminal`; its `rollout.flatten` is not
+needed. stable-baselines3 records rollouts of a fixed length in a buffer: `observations` and `actions`, `[T, n]` for n
+environments side by side, and `episode_starts`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from robustirl._runtime import short_repr
+from robustirl.demonstrations.trajectories import Demonstrations
+from robustirl.errors import InvalidInputError
+
+
+def from_trajectories(trajectories: Iterable[Any]) -> Demonstrations:
+    """Return imitation's trajectories as demonstrations.
+
+    Args:
+        trajectories: Objects with `obs`, `acts` and `terminal`; observations and actions are whole numbers (spaces
+            of the kind `Discrete`).
+
+    Example:
+        >>> import types
+        >>> walk = types.SimpleNamespace(obs=np.array([0, 1, 2]), acts=np.array([1, 1]), terminal=True)
+        >>> from_trajectories([walk, walk])
+        Demonstrations(2 episodes, 4 transitions, with actions, 2 terminated)
+    """
+    walks = list(trajectories)
+    for number, walk in enumerate(walks):
+        missing = [name for name in ("obs", "acts", "terminal") if not hasattr(walk, name)]
+        if missing:
+            raise InvalidInputError(
+                f"trajectory {number} is a {type(walk).__name__} without {missing[0]!r}; give objects with obs, acts"
+                " and terminal, as imitation's Trajectory."
+            )
+    states = [_discrete(f"the observations of trajectory {number}", walk.obs) for number, walk in enumerate(walks)]
+    actions = [_discrete(f"the actions of trajectory {number}", walk.acts) for number, walk in enumerate(walks)]
+    return Demonstrations.from_arrays(states, actions, terminated=[bool(walk.terminal) for walk in walks])
+
+
+def from_rollout_buffer(buffer: Any) -> Demonstrations:
+    """Return the rollouts in a buffer of stable-baselines3 as demonstrations.
+
+    An episode ends where the next one starts. The buffer does not hold the state that an episode ended in, nor why it
+    ended: the last recorded state is the last one of the episode, its action is dropped, and ends are unknown (they
+    are read off a world where one is given). To keep ends, record with `rollout_gymnasium(env, policy)` instead.
+
+    Args:
+        buffer: An object with `observations` and `actions`, `[T, n]` or `[T, n, 1]`, and `episode_starts`, `[T, n]`.
+
+    Example:
+        >>> import types
+        >>> buffer = types.SimpleNamespace(
+        ...     observations=np.array([[0], [1], [2], [0], [1]]),
+        ...     actions=np.array([[1], [1], [0], [1], [0]]),
+        ...     episode_starts=np.array([[1], [0], [0], [1], [0]]),
+        ... )
+        >>> [episode.states.tolist() for episode in from_rollout_buffer(buffer)]
+        [[0, 1, 2], [0, 1]]
+    """
+    columns = []
+    for name in ("observations", "actions", "episode_starts"):
+        if not hasattr(buffer, name):
+            raise InvalidInputError(
+                f"the rollout buffer is a {type(buffer).__name__} without {name!r}; give the rollout_buffer of a"
+                " stable-baselines3 algorithm, before it is flattened by training."
+            )
+        column = np.asarray(getattr(buffer, name))
+        columns.append(column[..., 0] if column.ndim == 3 and column.shape[-1] == 1 else column)
+    observations, actions, starts = columns
+    if observations.ndim != 2 or not observations.shape == actions.shape == starts.shape:
+        shapes = ", ".join(str(np.shape(column)) for column in columns)
+        raise InvalidInputError(
+            f"the buffer's observations, actions and episode starts have the shapes {shapes}, but one row a step and"
+            " one column an environment are needed; only spaces of the kind Discrete can be read."
+        )
+    states, moves = [], []
+    for place in range(observations.shape[1]):
+        cuts = np.flatnonzero(starts[:, place] > 0)
+        cuts = cuts[cuts > 0]
+        states += np.split(_discrete("the buffer's observations", observations[:, place]), cuts)
+        moves += [part[:-1] for part in np.split(_discrete("the buffer's actions", actions[:, place]), cuts)]
+    return Demonstrations.from_arrays(states, moves)
+
+
+def _discrete(what: str, values: Any) -> np.ndarray:
+    """Return numbers of states or actions; recorders often write them as floats, or with an axis of length 1."""
+    array = np.asarray(values)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.dtype.kind == "f" and array.size and np.all(array == np.round(array)):
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{what} are {short_repr(array.tolist())} of shape {array.shape}, but whole numbers in one row are needed:"
+            " the spaces must be Discrete; use relative entropy (fit_relative_entropy) for continuous ones."
+        )
+    return array

@@ -1,0 +1,46 @@
+"""Trajectories of imitation and rollouts of stable-baselines3, by their attributes alone."""
+
+import types
+
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Demonstrations, from_rollout_buffer, from_trajectories
+
+
+def walk(obs, acts, terminal=True):
+    return types.SimpleNamespace(obs=np.asarray(obs), acts=np.asarray(acts), infos=None, terminal=terminal)
+
+
+def test_trajectories_keep_states_actions_and_ends():
+    found = from_trajectories([walk([0, 1, 2], [1, 0]), walk([[0.0], [2.0]], [1.0], terminal=False)])
+    assert found == Demonstrations.from_arrays([[0, 1, 2], [0, 2]], [[1, 0], [1]], terminated=[True, False])
+
+
+def test_what_is_not_discrete_is_refused(refused):
+    with refused("the observations of trajectory 1", "Discrete", "(2, 2)"):
+        from_trajectories([walk([0, 1], [1]), walk([[0.1, 0.2], [0.3, 0.4]], [1])])
+    with refused("trajectory 0", "'terminal'"):
+        from_trajectories([types.SimpleNamespace(obs=[0, 1], acts=[1])])
+
+
+def buffer(observations, actions, starts):
+    return types.SimpleNamespace(observations=observations, actions=actions, episode_starts=starts)
+
+
+def test_a_rollout_buffer_is_cut_where_episodes_start():
+    observations = np.array([[0, 5], [1, 6], [2, 5], [0, 7]], dtype=np.float32)[..., None]
+    actions = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])[..., None]
+    starts = np.array([[1, 0], [0, 0], [0, 1], [1, 0]], dtype=np.float32)
+    found = from_rollout_buffer(buffer(observations, actions, starts))
+    assert [episode.states.tolist() for episode in found] == [[0, 1, 2], [0], [5, 6], [5, 7]]
+    assert [np.asarray(episode.actions).tolist() for episode in found] == [[1, 0], [], [0], [1]]
+    assert not found.ends_known
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 2), (4,)])
+def test_buffers_of_other_shapes_are_refused(refused, shape):
+    with refused("shapes", "Discrete"):
+        from_rollout_buffer(buffer(np.zeros(shape, int), np.zeros((4, 1), int), np.zeros((4, 1))))
+    with refused("'episode_starts'"):
+        from_rollout_buffer(types.SimpleNamespace(observations=1, actions=2))

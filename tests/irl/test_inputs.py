@@ -1,0 +1,54 @@
+"""What users hand to `RobustIRL.fit` as demonstrations."""
+
+import types
+
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Demonstrations, save
+from robustirl.irl.inputs import understand_demonstrations
+
+WALKS = Demonstrations.from_arrays([[0, 1, 2], [0, 2]])
+MOVES = Demonstrations.from_arrays([[0, 1, 2], [0, 2]], [[1, 1], [0]])
+
+
+class Frame:
+    """A table as pandas and polars have it: columns by name, a shape, and rows."""
+
+    columns = ("episode", "state")
+    shape = (5, 2)
+
+    def __getitem__(self, name):
+        return {"episode": [0, 0, 0, 1, 1], "state": [0, 1, 2, 0, 2]}[name]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([[0, 1, 2], [0, 2]], WALKS),
+        ((np.array([0, 1, 2]), np.array([0, 2])), WALKS),
+        ([([0, 1, 2], [1, 1]), ([0, 2], [0])], MOVES),
+        (Frame(), WALKS),
+        (np.array([[0, 1], [1, 2]]), Demonstrations.from_arrays([[0, 1], [1, 2]])),
+        (list(WALKS), Demonstrations.from_arrays([[0, 1, 2], [0, 2]], terminated=False)),
+    ],
+)
+def test_lists_arrays_and_tables_are_episodes(given, expected):
+    assert understand_demonstrations(given) == expected
+
+
+def test_files_are_read(tmp_path):
+    save(MOVES, tmp_path / "walks.csv")
+    assert understand_demonstrations(tmp_path / "walks.csv") == MOVES
+    assert understand_demonstrations(str(tmp_path / "walks.csv")) == MOVES
+
+
+def test_imitations_trajectories_are_read_without_imitation():
+    walk = types.SimpleNamespace(obs=np.array([0, 1, 2]), acts=np.array([1, 1]), infos=None, terminal=True)
+    found = understand_demonstrations([walk])
+    assert found == Demonstrations.from_arrays([[0, 1, 2]], [[1, 1]], terminated=True)
+
+
+@pytest.mark.parametrize("occupancy", [[0.5, 0.5], np.array([0.5, 0.5]), (0.25, 0.75)])
+def test_occupancies_stay_what_they_are(occupancy):
+    assert understand_demonstrations(occupancy) is occupancy
