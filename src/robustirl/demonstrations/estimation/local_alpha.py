@@ -23,6 +23,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from robustirl._runtime import ShortRepr
 from robustirl.demonstrations.estimation.concentration import as_confidence
 from robustirl.demonstrations.estimation.pairs import MOST_ENTRIES, count_array, learner_rows, resembled_actions
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -33,7 +34,7 @@ SMALLEST_ALPHA = 0.05  # An α of zero is no player at all.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class LocalAlphaEstimate:
+class LocalAlphaEstimate(ShortRepr):
     """α(s,a) as far as the data can tell.
 
     Attributes:
