@@ -15,6 +15,10 @@ from robustirl.envs.gaussian_grid import START as START
 from robustirl.envs.gaussian_grid import TOWARDS_ORIGIN as TOWARDS_ORIGIN
 from robustirl.envs.gaussian_grid import TRUE_WEIGHTS as TRUE_WEIGHTS
 from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
+from robustirl.envs.graph_files import read_graph as read_graph
+from robustirl.envs.graphs import GraphWorld as GraphWorld
+from robustirl.envs.graphs import from_graph as from_graph
+from robustirl.envs.graphs import link_graph as link_graph
 from robustirl.envs.gridworld import MOVES as MOVES
 from robustirl.envs.gridworld import GridWorld as GridWorld
 from robustirl.envs.gymnasium import RecordedStates as RecordedStates
@@ -46,14 +50,18 @@ if not TYPE_CHECKING:
 __all__ = [
     "Environment",
     "GaussianGrid",
+    "GraphWorld",
     "GridWorld",
     "ObjectWorld",
     "ThreeState",
     "from_file",
+    "from_graph",
     "from_gymnasium",
+    "link_graph",
     "make",
     "names",
     "object_world",
+    "read_graph",
     "register",
     "register_noise_model",
     "unregister",

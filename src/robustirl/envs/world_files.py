@@ -7,7 +7,9 @@
     shape      rows and columns, where the first states are the cells of a grid; only pictures use it
     state_names, action_names   `[S]`, `[A]`, words; tables of demonstrations may use them instead of numbers
 
-`numpy.savez("world.npz", kernel=kernel, discount=0.9)` writes one. Reading it runs no code.
+`numpy.savez("world.npz", kernel=kernel, discount=0.9)` writes one. Reading it runs no code. A file that
+`scipy.sparse.save_npz` wrote is a world, too: a matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), with the discount
+0.99, the uniform start and no reward.
 """
 
 import dataclasses
@@ -20,10 +22,11 @@ import numpy as np
 from robustirl._runtime import read_arrays, read_regular, require_memory, short_repr, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_floats
+from robustirl.mdp import as_floats, from_sparse
 
 SUFFIX = ".npz"
 ARRAYS = ("kernel", "mask", "initial", "discount", "reward", "shape", "state_names", "action_names")
+SPARSE = {"data", "indices", "indptr", "shape", "format"}  # What `scipy.sparse.save_npz` writes of a matrix by rows.
 DISCOUNT = 0.99
 
 
@@ -69,6 +72,8 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         (2, 0.9)
     """
     arrays = _read(Path(path))
+    if "kernel" not in arrays:
+        return _from_sparse(path, arrays, DISCOUNT if discount is None else discount)
     # Truth values and short types grow to double precision, with copies while rows are checked and normalized.
     needed = 3 * np.dtype(np.float64).itemsize * arrays["kernel"].size
     require_memory(needed, f"the array 'kernel' of {path}", "use a machine with more, or a smaller world")
@@ -102,6 +107,42 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
     return world
 
 
+def _from_sparse(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], discount: float) -> WorldFromFile:
+    """Return the world of a matrix that `scipy.sparse.save_npz` wrote."""
+    import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+    form = arrays["format"].item()
+    name = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    if name not in ("csr", "csc"):
+        raise InvalidInputError(
+            f"{path} holds a sparse matrix in the format {short_repr(name)}, but csr or csc is needed; save"
+            " matrix.tocsr()."
+        )
+    try:
+        made = scipy.sparse.csr_array if name == "csr" else scipy.sparse.csc_array
+        matrix = made(tuple(arrays[part] for part in ("data", "indices", "indptr")), shape=tuple(arrays["shape"]))
+        matrix.check_format(full_check=True)
+        rows = scipy.sparse.csr_array(matrix)
+    except (ValueError, TypeError, IndexError) as error:
+        raise InvalidInputError(f"{path} is damaged: its arrays are no sparse matrix ({error}).") from None
+    pairs, size = (int(length) for length in arrays["shape"])
+    if not size or pairs % size or not pairs:
+        raise InvalidInputError(
+            f"the sparse matrix of {path} has shape ({pairs}, {size}), but a multiple of its columns is needed as rows:"
+            " one for each state and action."
+        )
+    try:
+        lists = from_sparse(rows, num_actions=pairs // size).successor_lists()
+        outcomes = Outcomes(np.asarray(lists.next_states), np.asarray(lists.probabilities))
+        world = WorldFromFile(
+            str(path), outcomes=outcomes, rewards=np.zeros(size), discount=discount, reward_known=False
+        )
+        world.mdp()
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    return world
+
+
 def _in_full(kernel: np.ndarray) -> np.ndarray:
     """Return a kernel in double precision.
 
@@ -122,6 +163,8 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     except ValueError as error:
         raise InvalidInputError(f"{path} is damaged or not an .npz file of plain arrays ({error}).") from None
+    if set(arrays) >= SPARSE:
+        return {name: array for name, array in arrays.items() if name in SPARSE}
     if "kernel" not in arrays:
         raise InvalidInputError(f"{path} has no array 'kernel', [S, A, S], which is the world; save one.")
     for name in arrays:

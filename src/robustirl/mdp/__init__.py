@@ -50,6 +50,7 @@ from robustirl.mdp.renumbering import renumbered as renumbered
 from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel
+from robustirl.mdp.wrong_action import WrongActionKernel as WrongActionKernel
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
@@ -63,6 +64,7 @@ __all__ = [
     "MarkovGame",
     "MixtureKernel",
     "SuccessorKernel",
+    "WrongActionKernel",
     "dynamics_distance",
     "from_function",
     "from_sparse",

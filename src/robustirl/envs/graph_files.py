@@ -1,0 +1,53 @@
+"""Read graphs from files as they are published: DIMACS and edge lists, plain or compressed."""
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robustirl.errors import InvalidInputError
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
+    r"""Return the edges of a file, `[E, 2]` from 0, and the number of nodes.
+
+    The file is one of the DIMACS challenges: a line `p NAME nodes edges`, then one edge a line, `u v`, `e u v` or
+    `a u v length`, nodes from 1. Lines that begin with c are comments. It may be compressed (.xz, .gz, .bz2).
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(f"{folder}/path.gr").write_text("p tw 3 2\n1 2\n2 3\n")
+        ...     edges, nodes = read_graph(f"{folder}/path.gr")
+        >>> edges.tolist(), nodes
+        ([[0, 1], [1, 2]], 3)
+    """
+    file = Path(path)
+    try:
+        with OPENERS.get(file.suffix, open)(file, "rt", encoding="ascii") as lines:
+            rows = [line.split() for line in lines if not line.startswith("c") and line.strip()]
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path} cannot be read ({error}); give the path of a DIMACS graph.") from None
+    if not rows or rows[0][0] != "p" or len(rows[0]) < 4:
+        raise InvalidInputError(f"{path} does not begin with a line 'p NAME nodes edges', as DIMACS graphs do.")
+    skip = 1 if len(rows) > 1 and not rows[1][0].isdigit() else 0
+    try:
+        nodes, count = int(rows[0][2]), int(rows[0][3])
+        edges = np.array([row[skip : skip + 2] for row in rows[1:]], dtype=np.int64).reshape(-1, 2)
+    except ValueError:
+        raise InvalidInputError(f"{path} has a line that is no edge: two numbers of nodes are needed.") from None
+    if len(edges) != count:
+        raise InvalidInputError(f"{path} has {len(edges)} edges, but its first line says {count}; it was cut off.")
+    if edges.size and not (edges.min() >= 1 and edges.max() <= nodes):
+        raise InvalidInputError(
+            f"{path} names node {int(edges.max() if edges.max() > nodes else edges.min())}, but nodes are numbered from"
+            f" 1 to {nodes}."
+        )
+    return edges - 1, nodes

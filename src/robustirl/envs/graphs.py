@@ -1,0 +1,257 @@
+r"""Worlds of graphs: states are nodes, actions the edges that leave them, noise is a wrong turn.
+
+At noise ε the chosen edge is taken with probability 1-ε, and a random edge of the node otherwise. A destination keeps
+whoever arrives. With several destinations the world holds one copy of the graph for each: state d·N + n is node n of
+somebody on the way to destination d. One reward, given or learned by node or by features of nodes, then serves all of
+them, and one fit learns it from the trips to all.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from robustirl.envs.environment import Environment
+from robustirl.envs.gridworld import frozen
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, SuccessorKernel, WrongActionKernel, as_count, as_floats, require_finite
+
+WRONG_TURN = "wrong-turn"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GraphWorld(Environment):
+    """An environment made of a graph; `from_graph` makes one.
+
+    Args:
+        name: What to call it.
+        edges: `[E, 2]`, directed, sorted, none twice.
+        num_nodes: N.
+        destinations: Nodes that keep whoever arrives; empty for a world without an end.
+        node_rewards: `[N]`, R of every node, zero at a destination.
+        node_features: `[N, d]`, zero at a destination; None if there are none.
+        start: `[N]`, where trips begin, as a distribution; uniform if omitted, for each destination the same.
+        discount: γ.
+    """
+
+    edges: Int[np.ndarray, "E 2"]
+    num_nodes: int
+    destinations: tuple[int, ...]
+    node_rewards: Float[np.ndarray, " N"]
+    node_features: Float[np.ndarray, "N d"] | None = None
+    start: Float[np.ndarray, " N"] | None = None
+    discount: float = 0.99
+
+    @property
+    def copies(self) -> int:
+        """Return how many copies of the graph the world holds: one for each destination, at least one."""
+        return max(len(self.destinations), 1)
+
+    @property
+    def reward(self) -> np.ndarray:
+        return self._of_states(self.node_rewards)
+
+    @property
+    def features(self) -> np.ndarray | None:
+        return None if self.node_features is None else self._of_states(self.node_features)
+
+    @property
+    def noise_models(self) -> tuple[str, ...]:
+        return (WRONG_TURN,)
+
+    def _of_states(self, table: np.ndarray) -> np.ndarray:
+        """Return numbers of nodes for the states of all copies; zero at destinations."""
+        found = np.tile(table, (self.copies,) + (1,) * (table.ndim - 1))
+        for copy, node in enumerate(self.destinations):
+            found[copy * self.num_nodes + node] = 0
+        return found
+
+    def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
+        """Return the world at noise ε: the chance of a wrong turn."""
+        self.choose_noise_model(noise, noise_model)
+        moves, exists = successor_table(self.edges, self.num_nodes)
+        copies = self.copies
+        places = np.concatenate([moves + copy * self.num_nodes for copy in range(copies)])
+        chances = np.tile(exists, (copies, 1)).astype(np.float64)
+        for copy, node in enumerate(self.destinations):
+            state = copy * self.num_nodes + node
+            places[state], chances[state] = state, 0
+            chances[state, 0] = 1
+        kernel = SuccessorKernel(places[..., None], chances[..., None])
+        start = np.full(self.num_nodes, 1 / self.num_nodes) if self.start is None else self.start
+        world = kernel if noise == 0 else WrongActionKernel(kernel, float(noise))
+        return MDP(world, discount=self.discount, initial=np.tile(start, copies) / copies)
+
+    def without(self, closed: Sequence[Sequence[int]] | Int[np.ndarray, "C 2"]) -> "GraphWorld":
+        """Return the graph without some directed edges, `[C, 2]`: a world with closures.
+
+        Example:
+            >>> ring = from_graph([[0, 1], [1, 2], [2, 0]], destinations=[0])
+            >>> len(ring.edges), len(ring.without([[1, 0]]).edges)
+            (6, 5)
+        """
+        pairs = _as_edges(closed, "the closed edges")
+        numbers, gone = _numbers(self.edges, self.num_nodes), _numbers(pairs, self.num_nodes)
+        unknown = ~np.isin(gone, numbers)
+        if unknown.any():
+            tail, head = (int(node) for node in pairs[np.argmax(unknown)])
+            raise InvalidInputError(f"the closed edge from node {tail} to node {head} is not in the graph.")
+        edges = self.edges[~np.isin(numbers, gone)]
+        _require_ways(edges, self.num_nodes, self.destinations)
+        return dataclasses.replace(self, edges=frozen(edges))
+
+
+def from_graph(
+    graph: Any,
+    *,
+    destinations: Iterable[int] = (),
+    num_nodes: int | None = None,
+    directed: bool = False,
+    rewards: Any = None,
+    features: Any = None,
+    start: Any = None,
+    discount: float = 0.99,
+    name: str = "graph",
+) -> GraphWorld:
+    """Return the environment of a graph: nodes are states, edges actions, wrong turns the noise.
+
+    Args:
+        graph: Edges, `[E, 2]` whole numbers or pairs; a sparse adjacency matrix of SciPy; or a graph of NetworkX, whose
+            nodes are numbered in the order in which it lists them.
+        destinations: Nodes where trips end; the world has a copy of the graph for each.
+        num_nodes: N; for edges, one more than the largest node if omitted.
+        directed: Whether edges lead one way. An undirected graph of NetworkX is never directed.
+        rewards: R of each node, `[N]`; -1 if omitted. Zero at a destination in any case.
+        features: Features of each node, `[N, d]`, for rewards that are linear in them.
+        start: Where trips begin, `[N]`, a distribution; uniform if omitted.
+        discount: γ.
+        name: What to call it.
+
+    Example:
+        >>> square = from_graph([[0, 1], [1, 2], [2, 3], [3, 0]], destinations=[2, 3])
+        >>> world = square.mdp(noise=0.1)
+        >>> world.num_states, world.num_actions, square.reward.tolist()
+        (8, 2, [-1.0, -1.0, 0.0, -1.0, -1.0, -1.0, -1.0, 0.0])
+    """
+    edges, nodes, one_way = _read(graph, num_nodes, directed)
+    if not one_way:
+        edges = np.concatenate([edges, edges[:, ::-1]])
+    edges = np.unique(edges, axis=0)
+    ends = tuple(as_count("a destination", node) for node in destinations)
+    for node in ends:
+        if node >= nodes:
+            raise InvalidInputError(f"the destination {node} is no node: they are numbered from 0 to {nodes - 1}.")
+    _require_ways(edges, nodes, ends)
+    return GraphWorld(
+        name,
+        edges=frozen(edges),
+        num_nodes=nodes,
+        destinations=ends,
+        node_rewards=_of_nodes("the reward", -np.ones(nodes) if rewards is None else rewards, nodes, 1),
+        node_features=None if features is None else _of_nodes("the feature matrix", features, nodes, 2),
+        start=None if start is None else _of_nodes("the start", start, nodes, 1),
+        discount=discount,
+    )
+
+
+def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return the links of a graph, `[L, 2]`, and which link may follow which, `[M, 2]`: for rewards of links.
+
+    A link is one direction of an edge. It is not followed by its own opposite, except at the end of a dead end.
+
+    Example:
+        >>> links, following = link_graph([[0, 1], [1, 2]])
+        >>> links.tolist(), following.tolist()
+        ([[0, 1], [1, 0], [1, 2], [2, 1]], [[0, 2], [1, 0], [2, 3], [3, 1]])
+    """
+    pairs, nodes, one_way = _read(edges, num_nodes, directed)
+    links = np.unique(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    first = np.searchsorted(links[:, 0], np.arange(nodes + 1))
+    counts = np.diff(first)[links[:, 1]]
+    before = np.repeat(np.arange(len(links)), counts)
+    after = first[links[before, 1]] + np.arange(before.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    turning = (links[before, 0] == links[after, 1]) & (counts[before] > 1)
+    return links, np.stack([before, after], -1)[~turning]
+
+
+def successor_table(
+    edges: Int[np.ndarray, "E 2"], nodes: int
+) -> tuple[Int[np.ndarray, "N A"], Bool[np.ndarray, "N A"]]:
+    """Return where the a-th edge of each node leads, and whether there is one; edges are sorted."""
+    degrees = np.bincount(edges[:, 0], minlength=nodes)
+    places = np.arange(len(edges)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+    moves = np.tile(np.arange(nodes)[:, None], (1, max(int(degrees.max(initial=0)), 1)))
+    moves[edges[:, 0], places] = edges[:, 1]
+    return moves, np.arange(moves.shape[1]) < degrees[:, None]
+
+
+def _read(graph: Any, num_nodes: int | None, directed: bool) -> tuple[np.ndarray, int, bool]:
+    """Return edges, the number of nodes, and whether edges lead one way."""
+    if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):
+        numbers = {node: number for number, node in enumerate(graph.nodes)}
+        edges = np.array([[numbers[a], numbers[b]] for a, b, *_ in graph.edges], dtype=np.int64).reshape(-1, 2)
+        return edges, len(numbers), bool(graph.is_directed())
+    if hasattr(graph, "tocoo"):
+        matrix = graph.tocoo()
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InvalidInputError(f"the adjacency matrix has shape {matrix.shape}, but a square one is needed.")
+        return np.stack([matrix.row, matrix.col], -1).astype(np.int64)[matrix.data != 0], matrix.shape[0], directed
+    edges = _as_edges(graph, "the graph")
+    least = int(edges.max(initial=-1)) + 1
+    nodes = max(least, 1) if num_nodes is None else as_count("the number of nodes", num_nodes, max(least, 1))
+    return edges, nodes, directed
+
+
+def _as_edges(given: Any, what: str) -> np.ndarray:
+    try:
+        edges = np.asarray(given if isinstance(given, np.ndarray) else list(given))
+    except (TypeError, ValueError):
+        edges = np.zeros(0)
+    if edges.size == 0 and edges.dtype.kind == "f":
+        edges = np.zeros((0, 2), np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{what} has shape {edges.shape} and type {edges.dtype}, but (E, 2) whole numbers are needed: the two nodes"
+            " of every edge."
+        )
+    if edges.size and edges.min() < 0:
+        raise InvalidInputError(f"{what} names node {int(edges.min())}, but nodes are numbered from 0.")
+    return edges.astype(np.int64)
+
+
+def _numbers(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, " E"]:
+    return edges[:, 0] * nodes + edges[:, 1]
+
+
+def _require_ways(edges: Int[np.ndarray, "E 2"], nodes: int, destinations: tuple[int, ...]) -> None:
+    """Refuse nodes that cannot be left, and nodes from which a destination cannot be reached."""
+    import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
+
+    stuck = np.bincount(edges[:, 0], minlength=nodes) == 0
+    stuck[list(destinations)] = False
+    if stuck.any():
+        raise InvalidInputError(
+            f"no edge leaves node {int(np.argmax(stuck))} ({int(stuck.sum())} such nodes); remove it, make it a"
+            " destination, or give it an edge to itself."
+        )
+    backwards = scipy.sparse.csr_array((np.ones(len(edges)), (edges[:, 1], edges[:, 0])), shape=(nodes, nodes))
+    for goal in destinations:
+        reached = np.zeros(nodes, bool)
+        reached[scipy.sparse.csgraph.breadth_first_order(backwards, goal, return_predecessors=False)] = True
+        if not reached.all():
+            first, count = int(np.argmin(reached)), int((~reached).sum())
+            raise InvalidInputError(
+                f"destination {goal} cannot be reached from node {first} ({count} such nodes); remove them, for"
+                " instance by keeping the largest connected part."
+            )
+
+
+def _of_nodes(name: str, given: Any, nodes: int, axes: int) -> np.ndarray:
+    array = as_floats(name, given)
+    if array.ndim != axes or len(array) != nodes:
+        shape = "(N,)" if axes == 1 else "(N, d)"
+        raise InvalidInputError(f"{name} has shape {array.shape}, but {shape} is needed with N = {nodes} nodes.")
+    require_finite(name, array, ("node", "feature")[:axes])
+    return frozen(array)

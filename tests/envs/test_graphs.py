@@ -1,0 +1,136 @@
+"""Worlds of graphs: a path with closed forms, copies for destinations, closures, files, and what is refused."""
+
+import gzip
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from robustirl import envs
+from robustirl.mdp import DenseKernel, WrongActionKernel
+from robustirl.planning import solve, state_occupancy
+
+PATH = [[0, 1], [1, 2], [2, 3]]
+
+
+def test_a_path_is_walked_to_its_end():
+    env = envs.from_graph(PATH, destinations=[3], discount=0.5)
+    world = env.mdp()
+    assert (world.num_states, world.num_actions) == (4, 2)
+    value = solve(world, 100 * env.reward).value  # Beside 100 a step, the entropy of going to and fro is small.
+    np.testing.assert_allclose(value, [-175, -150, -100, 0], atol=2)
+
+
+def test_a_wrong_turn_is_one_of_the_edges_of_the_node():
+    kernel: Any = envs.from_graph(PATH, destinations=[3]).mdp(0.2).kernel
+    array = np.asarray(kernel.to_array())
+    np.testing.assert_allclose(array[1], [[0.9, 0, 0.1, 0], [0.1, 0, 0.9, 0]], atol=1e-15)
+    np.testing.assert_allclose(array[0], [[0, 1, 0, 0], [0, 0, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(array[3], [[0, 0, 0, 1], [0, 0, 0, 0]], atol=1e-15)
+    value: Any = np.array([1.0, 2.0, 4.0, 8.0])
+    measure: Any = np.arange(8.0).reshape(4, 2) * np.asarray(kernel.exists).T
+    np.testing.assert_allclose(kernel.expect(value), array @ value, atol=1e-14)
+    np.testing.assert_allclose(kernel.push(measure), np.einsum("sa,sat->t", measure, array), atol=1e-14)
+    np.testing.assert_allclose(kernel.self_transitions(), np.einsum("sas->sa", array), atol=1e-15)
+    np.testing.assert_allclose(kernel.policy_matrix(measure), np.einsum("sa,sat->st", measure, array), atol=1e-14)
+    along = np.einsum("sa,sat,t->s", measure, array, value)
+    np.testing.assert_allclose(kernel.chain(list(measure.T)).expect(value), along, atol=1e-13)
+    np.testing.assert_allclose(kernel.row_distances(DenseKernel(array)), 0, atol=1e-14)
+
+
+def test_every_destination_has_a_copy_of_the_graph():
+    env = envs.from_graph(PATH, destinations=[3, 0], features=np.eye(4), discount=0.5, start=[0.0, 0.5, 0.5, 0.0])
+    assert env.reward.tolist() == [-1, -1, -1, 0, 0, -1, -1, -1]
+    assert env.features is not None
+    assert env.features.shape == (8, 4)
+    assert env.features[3].tolist() == env.features[4].tolist() == [0] * 4
+    world = env.mdp()
+    assert np.asarray(world.initial).tolist() == [0, 0.25, 0.25, 0, 0, 0.25, 0.25, 0]
+    policy = np.zeros((8, 2))
+    policy[:4, 1] = policy[4:, 0] = 1  # To the right, and to the left.
+    policy[[0, 3, 4, 7]] = [1, 0]
+    np.testing.assert_allclose(state_occupancy(world, policy)[:4], state_occupancy(world, policy)[:3:-1], atol=1e-12)
+
+
+def test_links_may_be_states_and_do_not_turn_round():
+    links, following = envs.link_graph([[0, 1], [1, 2], [1, 3]])
+    pairs = {(tuple(links[a].tolist()), tuple(links[b].tolist())) for a, b in following}
+    assert ((0, 1), (1, 2)) in pairs
+    assert ((0, 1), (1, 0)) not in pairs
+    assert ((1, 2), (2, 1)) in pairs  # A dead end.
+    assert len(pairs) == 9
+
+
+def test_edges_matrices_and_networkx_graphs_are_one_graph():
+    matrix = scipy.sparse.coo_array((np.ones(3), np.transpose(PATH)), shape=(4, 4))
+    graph = types.SimpleNamespace(nodes=list("abcd"), edges=[("a", "b"), ("b", "c"), ("c", "d")], is_directed=bool)
+    for given in (np.array(PATH), matrix, graph):
+        assert envs.from_graph(given, destinations=[3]).edges.tolist() == sorted(PATH + [[b, a] for a, b in PATH])
+
+
+def test_a_closure_leaves_the_other_ways(refused):
+    ring = envs.from_graph([[0, 1], [1, 2], [2, 3], [3, 0]], destinations=[0])
+    assert [1, 0] not in ring.without([[1, 0]]).edges.tolist()
+    with refused("closed edge from node 0 to node 2", "not in the graph"):
+        ring.without([[0, 2]])
+    with refused("destination 0 cannot be reached from node 1", "3 such nodes"):
+        ring.without([[1, 0], [3, 0]])
+
+
+BAD = {
+    "sink": ({"graph": [[0, 1]], "directed": True}, ["no edge leaves node 1", "destination"]),
+    "parts": ({"graph": [[0, 1], [2, 3]], "destinations": [0]}, ["destination 0", "from node 2", "2 such nodes"]),
+    "no-node": ({"graph": PATH, "destinations": [4]}, ["destination 4", "0 to 3"]),
+    "negative": ({"graph": [[0, -1]]}, ["node -1", "from 0"]),
+    "shape": ({"graph": [[0, 1, 2]]}, ["(1, 3)", "(E, 2)"]),
+    "floats": ({"graph": [[0.5, 1.0]]}, ["float64", "whole numbers"]),
+    "oblong": ({"graph": scipy.sparse.coo_array((2, 3))}, ["(2, 3)", "square"]),
+    "reward": ({"graph": PATH, "rewards": [1.0]}, ["(1,)", "N = 4"]),
+    "nodes": ({"graph": PATH, "num_nodes": 2}, ["number of nodes", "4"]),
+}
+
+
+@pytest.mark.parametrize(("given", "words"), BAD.values(), ids=BAD.keys())
+def test_bad_graphs_are_refused_by_node(given, words, refused):
+    with refused(*words):
+        envs.from_graph(**given)
+
+
+def test_a_noise_that_is_no_probability_is_refused(refused):
+    base: Any = envs.from_graph(PATH, destinations=[3]).mdp().kernel
+    with refused("state 2", "1.5", "probability"):
+        WrongActionKernel(base, [0.0, 0.0, 1.5, 0.0])
+
+
+def test_dimacs_files_are_read(tmp_path, refused):
+    plain, packed, cut = tmp_path / "a.gr", tmp_path / "b.gr.gz", tmp_path / "c.gr"
+    plain.write_text("c roads\np tw 3 2\n1 2\n2 3\n")
+    packed.write_bytes(gzip.compress(b"p sp 3 2\na 1 2 803\na 2 3 158\n"))
+    cut.write_text("p tw 3 2\n1 2\n")
+    for path in (plain, packed):
+        edges, nodes = envs.read_graph(path)
+        assert (edges.tolist(), nodes) == ([[0, 1], [1, 2]], 3)
+    with refused("1 edges", "says 2"):
+        envs.read_graph(cut)
+    cut.write_text("p tw 3 1\n1 4\n")
+    with refused("node 4", "1 to 3"):
+        envs.read_graph(cut)
+    cut.write_text("1 2\n")
+    with refused("does not begin"):
+        envs.read_graph(cut)
+
+
+def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
+    matrix = scipy.sparse.csr_array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for form in ("csr", "csc"):
+        scipy.sparse.save_npz(tmp_path / "world.npz", matrix.asformat(form))
+        world = envs.from_file(tmp_path / "world.npz", discount=0.5).mdp()
+        assert np.asarray(world.kernel.to_array()).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
+    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.coo_array(matrix))
+    with refused("kernel"):
+        envs.from_file(tmp_path / "world.npz")
+    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.csr_array(np.ones((3, 2))))
+    with refused("(3, 2)", "multiple"):
+        envs.from_file(tmp_path / "world.npz")
