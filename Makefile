@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all browser lint format bench torture mutants docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences browser lint format bench torture mutants docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -24,6 +24,7 @@ help:
 	@echo "make alpha       the rules for alpha beside the best on the grids; $(OUT)/alpha-rules"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
+	@echo "make sentences   write error sentences that were reworded into the tests that compare them"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
@@ -55,6 +56,11 @@ alpha: .venv/run
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
+
+# After a change of wording: write the new sentences into the tests; look at them with git diff.
+sentences: .venv/dev
+	-PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -q --inline-snapshot=fix tests/reliability/test_bad_inputs.py tests/cli/test_doctor.py
+	git diff --stat tests
 
 # All tests, with every annotated shape and type checked at every call.
 test-all: lint browser

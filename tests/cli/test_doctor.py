@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 import robustirl
 from robustirl.cli import doctor, main
@@ -44,7 +45,7 @@ def test_a_check_that_breaks_off_is_exit_status_1(capsys, monkeypatch):
 
     monkeypatch.setattr(doctor, "self_check", broken)
     assert main(["doctor"]) == 1
-    assert capsys.readouterr().err.strip() == "robustirl: the check broke off: no cuSOLVER."
+    assert capsys.readouterr().err.strip() == snapshot("robustirl: the check broke off: no cuSOLVER.")
 
 
 def test_extras_are_read_from_the_metadata(monkeypatch):

@@ -120,7 +120,7 @@ mine.finish()
 
 @pytest.mark.slow
 def test_wandb_offline(tmp_path):
-    pytest.importorskip("wandb")
+    pytest.importorskip("wandb", reason="the logger for Weights & Biases needs the extra robustirl[wandb]")
     command = [sys.executable, "-c", OFFLINE]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -26,7 +26,7 @@ spoilt: set[str] = set()
 
 
 class Case(NamedTuple):
-    """A bad request and the sentence it gets, in full.
+    """A bad request and the sentence it gets, in full, as a snapshot: `make sentences` writes them anew.
 
     `request` is called in a folder that holds what `prepare` puts there; for the command line it is the line.
     """

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+from inline_snapshot import snapshot
 
 from robustirl.demonstrations import from_minari, load, save, to_minari
 from robustirl.irl import RobustIRL, load_fit, save_fit
@@ -55,51 +56,57 @@ DEMONSTRATIONS = [
     Case(
         "a file that is not there",
         lambda: load("gone.npz"),
-        "gone.npz cannot be read (No such file or directory); give the path of a file.",
+        snapshot("gone.npz cannot be read (No such file or directory); give the path of a file."),
     ),
     Case(
         "a folder for a file",
         lambda: load("folder.npz"),
-        "folder.npz cannot be read (Is a directory); give the path of a file.",
+        snapshot("folder.npz cannot be read (Is a directory); give the path of a file."),
     ),
     Case(
         "an unknown suffix",
         lambda: load("walks.txt"),
-        "walks.txt has the suffix '.txt', which names no known format; choose one of .npz, .jsonl, .csv, .parquet.",
+        snapshot(
+            "walks.txt has the suffix '.txt', which names no known format; choose one of .npz, .jsonl, .csv, .parquet."
+        ),
     ),
     Case(
         "no suffix",
         lambda: save(WALKS, "walks"),
-        "walks has the suffix '', which names no known format; choose one of .npz, .jsonl, .csv, .parquet.",
+        snapshot("walks has the suffix '', which names no known format; choose one of .npz, .jsonl, .csv, .parquet."),
     ),
     Case(
         "a folder that is not there",
         lambda: save(WALKS, "nowhere/walks.npz"),
-        (
+        snapshot(
             "nowhere/walks.npz cannot be written (No such file or directory); choose a place in an existing folder "
             "that may be written to."
         ),
     ),
-    Case("an empty file", lambda: load(written("", "empty.csv")), "empty.csv is empty; write it anew with save()."),
+    Case(
+        "an empty file",
+        lambda: load(written("", "empty.csv")),
+        snapshot("empty.csv is empty; write it anew with save()."),
+    ),
     Case(
         "an npz file cut off",
         lambda: load(changed("walks.npz", "cut.npz", lambda b: b[:200])),
-        "cut.npz is damaged or not an .npz file of plain arrays (File is not a zip file).",
+        snapshot("cut.npz is damaged or not an .npz file of plain arrays (File is not a zip file)."),
     ),
     Case(
         "an npz file that is text",
         lambda: load(written("states", "text.npz")),
-        "text.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+        snapshot("text.npz is damaged or not an .npz file of plain arrays (it is not a zip archive)."),
     ),
     Case(
         "a single array",
         lambda: load(changed("walks.npz", "one.npz", lambda _: header("x"))),
-        "one.npz is damaged or not an .npz file of plain arrays (it holds a single array).",
+        snapshot("one.npz is damaged or not an .npz file of plain arrays (it holds a single array)."),
     ),
     Case(
         "pickled states",
         lambda: load(npz("pickled.npz", **SOUND | {"states": np.array([Trap()], object)})),
-        (
+        snapshot(
             "pickled.npz is damaged or not an .npz file of plain arrays (Object arrays cannot be loaded when "
             "allow_pickle=False)."
         ),
@@ -107,12 +114,12 @@ DEMONSTRATIONS = [
     Case(
         "a pickle named npz",
         lambda: load(written(pickle.dumps(Trap()), "pickle.npz")),
-        "pickle.npz is damaged or not an .npz file of plain arrays (it is not a zip archive).",
+        snapshot("pickle.npz is damaged or not an .npz file of plain arrays (it is not a zip archive)."),
     ),
     Case(
         "an npz file without lengths",
         lambda: load(npz("few.npz", schema=1, states=[0])),
-        (
+        snapshot(
             "few.npz has no array 'lengths', only schema, states; give schema, states, lengths and, if they are "
             "known, actions and terminated."
         ),
@@ -120,17 +127,17 @@ DEMONSTRATIONS = [
     Case(
         "an npz file of a later schema",
         lambda: load(npz("late.npz", **SOUND | {"schema": 9})),
-        "late.npz is of schema 9, but this release of robustirl reads up to 1; upgrade robustirl.",
+        snapshot("late.npz is of schema 9, but this release of robustirl reads up to 1; upgrade robustirl."),
     ),
     Case(
         "an npz schema in words",
         lambda: load(npz("words.npz", **SOUND | {"schema": "one"})),
-        "words.npz names the schema 'one', but a whole number from 1 to 1 is needed.",
+        snapshot("words.npz names the schema 'one', but a whole number from 1 to 1 is needed."),
     ),
     Case(
         "lengths that do not add up",
         lambda: load(npz("long.npz", **SOUND | {"lengths": [7]})),
-        (
+        snapshot(
             "long.npz: there are 2 states, but the episodes' lengths add up to 7; both must count every state, the "
             "last ones included."
         ),
@@ -138,12 +145,14 @@ DEMONSTRATIONS = [
     Case(
         "a damaged array header",
         lambda: load(with_members("walks.npz", "b.npz", states=header("{'descr': ("))),
-        "b.npz is damaged or not an .npz file of plain arrays (the header of its array 'states' cannot be read).",
+        snapshot(
+            "b.npz is damaged or not an .npz file of plain arrays (the header of its array 'states' cannot be read)."
+        ),
     ),
     Case(
         "an array larger than memory",
         lambda: load(with_members("walks.npz", "b.npz", states=header(HUGE))),
-        (
+        snapshot(
             "b.npz is damaged or not an .npz file of plain arrays (Unable to allocate 7.11 PiB for an array with "
             "shape (1000000000000000,) and data type int64)."
         ),
@@ -151,7 +160,7 @@ DEMONSTRATIONS = [
     Case(
         "JSON cut off",
         lambda: load(changed("walks.jsonl", "cut.jsonl", lambda b: b[:-10])),
-        (
+        snapshot(
             "line 3 of cut.jsonl is not JSON (Unterminated string starting at: line 1 column 32 (char 31)); it may "
             "have been cut off."
         ),
@@ -159,7 +168,7 @@ DEMONSTRATIONS = [
     Case(
         "JSON without a header",
         lambda: load(written('{"states": [0]}\n', "bare.jsonl")),
-        (
+        snapshot(
             'line 1 of bare.jsonl is not the header that is needed, {"format": "robustirl.demonstrations", '
             '"schema": 1, "episodes": how many, "has_actions": true or false}.'
         ),
@@ -167,32 +176,32 @@ DEMONSTRATIONS = [
     Case(
         "fewer episodes than announced",
         lambda: load(written(HEADER, "few.jsonl")),
-        "few.jsonl has 0 episodes, but its header says 1; it was cut off, or the header needs correcting.",
+        snapshot("few.jsonl has 0 episodes, but its header says 1; it was cut off, or the header needs correcting."),
     ),
     Case(
         "an episode that is a list",
         lambda: load(written(HEADER + "[0, 1]\n", "list.jsonl")),
-        "line 2 of list.jsonl is not a JSON object; write one object an episode.",
+        snapshot("line 2 of list.jsonl is not a JSON object; write one object an episode."),
     ),
     Case(
         "an episode without states",
         lambda: load(written(HEADER + '{"terminated": true}\n', "no.jsonl")),
-        "line 2 of no.jsonl has no field 'states', which is needed.",
+        snapshot("line 2 of no.jsonl has no field 'states', which is needed."),
     ),
     Case(
         "an end in a word",
         lambda: load(written(HEADER + '{"states": [0], "actions": [], "terminated": "yes"}\n', "yes.jsonl")),
-        "`terminated` is 'yes' in line 2 of yes.jsonl, but true or false is needed.",
+        snapshot("`terminated` is 'yes' in line 2 of yes.jsonl, but true or false is needed."),
     ),
     Case(
         "too many actions",
         lambda: load(written(HEADER + '{"states": [0], "actions": [0], "terminated": true}\n', "many.jsonl")),
-        "line 2 of many.jsonl has 1 states and 1 actions, but one action fewer than states is needed.",
+        snapshot("line 2 of many.jsonl has 1 states and 1 actions, but one action fewer than states is needed."),
     ),
     Case(
         "JSON deeper than can be read",
         lambda: load(written(HEADER + "[" * 100_000, "deep.jsonl")),
-        (
+        snapshot(
             "line 2 of deep.jsonl is not JSON (maximum recursion depth exceeded while decoding a JSON array from a "
             "unicode string); it may have been cut off."
         ),
@@ -200,37 +209,39 @@ DEMONSTRATIONS = [
     Case(
         "JSON in Latin 1",
         lambda: load(written(b'{"caf\xe9": 1}', "latin.jsonl")),
-        "latin.jsonl is not a text file in UTF-8 (invalid continuation byte); save it as one.",
+        snapshot("latin.jsonl is not a text file in UTF-8 (invalid continuation byte); save it as one."),
     ),
     Case(
         "CSV without states",
         lambda: load(written("episode,step\n0,0\n", "few.csv")),
-        "few.csv has no column 'state', only episode, step; say which one it is with columns={\"state\": ...}.",
+        snapshot(
+            "few.csv has no column 'state', only episode, step; say which one it is with columns={\"state\": ...}."
+        ),
     ),
     Case(
         "CSV with a column twice",
         lambda: load(written("state," + COLUMNS + "0,0,0,0,,true\n", "two.csv")),
-        "two.csv has the column 'state' more than once; keep one.",
+        snapshot("two.csv has the column 'state' more than once; keep one."),
     ),
     Case(
         "CSV without rows",
         lambda: load(written(COLUMNS, "none.csv")),
-        "none.csv has no rows under its header; there must be at least one episode.",
+        snapshot("none.csv has no rows under its header; there must be at least one episode."),
     ),
     Case(
         "CSV with a word for a state",
         lambda: load(written(COLUMNS + "0,0,start,,true\n1,0,7,,true\n", "word.csv")),
-        "the column 'state' holds 'start' in line 2 of word.csv, but a whole number of at least 0 is needed.",
+        snapshot("the column 'state' holds 'start' in line 2 of word.csv, but a whole number of at least 0 is needed."),
     ),
     Case(
         "CSV with a negative state",
         lambda: load(written(COLUMNS + "0,0,-1,,true\n", "minus.csv")),
-        "the column 'state' holds '-1' in line 2 of minus.csv, but a whole number of at least 0 is needed.",
+        snapshot("the column 'state' holds '-1' in line 2 of minus.csv, but a whole number of at least 0 is needed."),
     ),
     Case(
         "CSV with 5000 digits",
         lambda: load(written(COLUMNS + f"0,0,{'1' * 5000},,true\n", "digits.csv")),
-        (
+        snapshot(
             "the column 'state' holds '111111111111111111111111111111111111111... in line 2 of digits.csv, but a "
             "whole number of at least 0 is needed."
         ),
@@ -238,7 +249,7 @@ DEMONSTRATIONS = [
     Case(
         "CSV with a gap",
         lambda: load(written(COLUMNS + "0,0,1,0,\n0,2,1,,true\n", "gap.csv")),
-        (
+        snapshot(
             "line 3 of gap.csv is step 2 of episode '0', but step 1 is due; number the steps of an episode from 0 or "
             "1 without gaps, or leave the column out if the rows are in order."
         ),
@@ -246,7 +257,7 @@ DEMONSTRATIONS = [
     Case(
         "CSV without an end",
         lambda: load(written(COLUMNS + "0,0,1,,true\n1,0,1,,\n", "open.csv")),
-        (
+        snapshot(
             "the column 'terminated' says nothing in line 3 of open.csv, step 0 of episode 1; it must be true or "
             "false in the last row of every episode and empty or false in all others (the file may have been cut off)."
         ),
@@ -254,7 +265,7 @@ DEMONSTRATIONS = [
     Case(
         "CSV with a missing action",
         lambda: load(written(COLUMNS + "0,0,1,0,\n0,1,1,,\n0,2,1,,true\n", "a.csv")),
-        (
+        snapshot(
             "the column 'action' is empty in line 3 of a.csv, step 1 of episode 0; every row has an action but the "
             "last of each episode, or none has."
         ),
@@ -262,27 +273,29 @@ DEMONSTRATIONS = [
     Case(
         "CSV with a row cut off",
         lambda: load(written(COLUMNS + "0,0,1\n", "cut.csv")),
-        "line 2 of cut.csv has 3 columns, but the header has 5; it may have been cut off.",
+        snapshot("line 2 of cut.csv has 3 columns, but the header has 5; it may have been cut off."),
     ),
     Case(
         "CSV with fewer rows than announced",
         lambda: load(changed("walks.csv", "less.csv", lambda b: b.rsplit(b"\n", 2)[0] + b"\n")),
-        "less.csv has 3 rows, but line 1 says 4; it was cut off, or that line is outdated.",
+        snapshot("less.csv has 3 rows, but line 1 says 4; it was cut off, or that line is outdated."),
     ),
     Case(
         "Parquet cut off",
         lambda: load(changed("walks.parquet", "cut.parquet", lambda b: b[:-20])),
-        "cut.parquet is damaged or not a Parquet file (Parquet magic bytes not found in footer).",
+        snapshot("cut.parquet is damaged or not a Parquet file (Parquet magic bytes not found in footer)."),
     ),
     Case(
         "Parquet with states between numbers",
         lambda: load(parquet("floats.parquet", state=[0.0, 1.5])),
-        "the column 'state' holds 1.5 in row 1 of floats.parquet, but a whole number of at least 0 is needed.",
+        snapshot(
+            "the column 'state' holds 1.5 in row 1 of floats.parquet, but a whole number of at least 0 is needed."
+        ),
     ),
     Case(
         "Parquet with words for ends",
         lambda: load(parquet("open.parquet", terminated=[None, "perhaps"])),
-        (
+        snapshot(
             "the column 'terminated' holds 'perhaps' in row 1 of open.parquet, but true or false (or 1 or 0) is needed,"
             " or nothing."
         ),
@@ -290,12 +303,12 @@ DEMONSTRATIONS = [
     Case(
         "Parquet with a negative state",
         lambda: load(parquet("minus.parquet", state=[0, -1])),
-        "the column 'state' holds -1 in row 1 of minus.parquet, but a whole number of at least 0 is needed.",
+        snapshot("the column 'state' holds -1 in row 1 of minus.parquet, but a whole number of at least 0 is needed."),
     ),
     Case(
         "Parquet without states",
         lambda: load(parquet("few.parquet", state=None)),
-        (
+        snapshot(
             "few.parquet has no column 'state', only episode, step, action, terminated; say which one it is with"
             ' columns={"state": ...}.'
         ),
@@ -303,7 +316,7 @@ DEMONSTRATIONS = [
     Case(
         "a Minari dataset that is not there",
         lambda: from_minari("nobody/nothing-v0"),
-        (
+        snapshot(
             "the Minari dataset nobody/nothing-v0 cannot be read (The data path minari/nobody/nothing-v0/data "
             "doesn't exist); fetch it with `minari download nobody/nothing-v0` if it is not on this machine."
         ),
@@ -311,12 +324,12 @@ DEMONSTRATIONS = [
     Case(
         "a Minari id without a version",
         lambda: to_minari(WALKS.subset([0]), "walks"),
-        "the Minari id 'walks' is not of the form `namespace/name-v0`; end it with a version.",
+        snapshot("the Minari id 'walks' is not of the form `namespace/name-v0`; end it with a version."),
     ),
     Case(
         "an episode too short for Minari",
         lambda: to_minari(WALKS, "walks/short-v0"),
-        (
+        snapshot(
             "episode 1 has no transition, and Minari cannot hold such episodes; leave them out with "
             ".subset(demonstrations.lengths > 1)."
         ),
@@ -324,7 +337,7 @@ DEMONSTRATIONS = [
     Case(
         "too few states for Minari",
         lambda: to_minari(WALKS.subset([0]), "walks/few-v0", num_states=2),
-        "the number of states is 2, but a whole number of at least 3 is needed.",
+        snapshot("the number of states is 2, but a whole number of at least 3 is needed."),
     ),
 ]
 
@@ -332,12 +345,12 @@ MODELS = [
     Case(
         "a model that is not there",
         lambda: load_fit("gone.npz"),
-        "gone.npz cannot be read (No such file or directory); give the path of a saved model.",
+        snapshot("gone.npz cannot be read (No such file or directory); give the path of a saved model."),
     ),
     Case(
         "demonstrations for a model",
         lambda: load_fit("walks.npz"),
-        (
+        snapshot(
             "walks.npz is not a saved model: it holds actions, lengths, schema, states, terminated; give a file "
             "that save() has written."
         ),
@@ -345,7 +358,7 @@ MODELS = [
     Case(
         "a model cut off",
         lambda: RobustIRL.load(changed("estimator.npz", "cut.npz", lambda b: b[:-100])),
-        (
+        snapshot(
             "cut.npz is damaged, cut off or not an .npz file of plain arrays (File is not a zip file); use a copy "
             "of the original."
         ),
@@ -353,17 +366,17 @@ MODELS = [
     Case(
         "a fit for an estimator",
         lambda: RobustIRL.load("fit.npz"),
-        "fit.npz holds a fit, not an estimator; read it with load_fit.",
+        snapshot("fit.npz holds a fit, not an estimator; read it with load_fit."),
     ),
     Case(
         "a model that was altered",
         lambda: load_fit(with_members("fit.npz", "x.npz", **{"fit.alpha": npy(0.5)})),
-        "x.npz was altered or damaged: its content does not match its checksum; use a copy of the original.",
+        snapshot("x.npz was altered or damaged: its content does not match its checksum; use a copy of the original."),
     ),
     Case(
         "a pickle for a model",
         lambda: load_fit(written(pickle.dumps(Trap()), "trap.npz")),
-        (
+        snapshot(
             "trap.npz is damaged, cut off or not an .npz file of plain arrays (it is not a zip archive); use a "
             "copy of the original."
         ),
@@ -371,7 +384,7 @@ MODELS = [
     Case(
         "a model with a pickled array",
         lambda: load_fit(npz("trap.npz", note=np.array([Trap()], object))),
-        (
+        snapshot(
             "trap.npz is damaged, cut off or not an .npz file of plain arrays (Object arrays cannot be loaded when "
             "allow_pickle=False); use a copy of the original."
         ),
@@ -379,12 +392,12 @@ MODELS = [
     Case(
         "a model of a later schema",
         lambda: load_fit(later_model("late.npz")),
-        "late.npz was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl.",
+        snapshot("late.npz was written by a newer robustirl (schema 9, this one reads up to 1); update robustirl."),
     ),
     Case(
         "a model of arrays that do not go together",
         lambda: load_fit(misshapen("odd.npz")),
-        (
+        snapshot(
             "odd.npz is a saved model, but not one this robustirl understands (ValueError: its array 'reward' has "
             "the shape (7,) instead of (3,)); save it anew with this version."
         ),
@@ -392,12 +405,12 @@ MODELS = [
     Case(
         "a model under another suffix",
         lambda: save_fit(load_fit("fit.npz"), "fit.pkl"),
-        "fit.pkl has the suffix '.pkl', but models are .npz files; name it so.",
+        snapshot("fit.pkl has the suffix '.pkl', but models are .npz files; name it so."),
     ),
     Case(
         "a model into a folder that is not there",
         lambda: RobustIRL.load("estimator.npz").save("no/model.npz"),
-        (
+        snapshot(
             "no/model.npz cannot be written (No such file or directory); choose a place in an existing folder that "
             "may be written to."
         ),
@@ -405,7 +418,7 @@ MODELS = [
     Case(
         "a state that the model has not",
         lambda: RobustIRL.load("estimator.npz").predict([9]),
-        "state 9 was asked about, but there are 3 states, numbered from 0.",
+        snapshot("state 9 was asked about, but there are 3 states, numbered from 0."),
     ),
 ]
 
@@ -413,27 +426,27 @@ STORES = [
     Case(
         "a store that is not there",
         lambda: Store.read(Path("taken")),
-        "there is no store in taken; give the folder of a finished command.",
+        snapshot("there is no store in taken; give the folder of a finished command."),
     ),
     Case(
         "a folder that is no store",
         lambda: open_store("taken"),
-        "taken holds files but no store; choose an empty or new folder as --out, or remove that one.",
+        snapshot("taken holds files but no store; choose an empty or new folder as --out, or remove that one."),
     ),
     Case(
         "a file for a store",
         lambda: open_store("file"),
-        "file is a file, but --out must name a folder; choose another name.",
+        snapshot("file is a file, but --out must name a folder; choose another name."),
     ),
     Case(
         "a store of another request",
         lambda: open_store("store", OTHER),
-        "store holds results of another request; choose another --out or remove that folder first.",
+        snapshot("store holds results of another request; choose another --out or remove that folder first."),
     ),
     Case(
         "a store's note cut off",
         lambda: Store.read(Path(written("{", "store/store.json")).parent),
-        (
+        snapshot(
             "store/store.json is damaged (Expecting property name enclosed in double quotes: line 1 column 2 (char "
             "1)); move store away to start over, or choose another --out."
         ),
@@ -441,7 +454,7 @@ STORES = [
     Case(
         "a store's note with a list for a spec",
         lambda: Store.read(Path(altered("store/store.json", specs=[[]])).parent),
-        (
+        snapshot(
             "store/store.json is damaged ([] stands where fields by name are needed); move store away to start "
             "over, or choose another --out."
         ),
@@ -449,7 +462,7 @@ STORES = [
     Case(
         "a store's note with an infinite schema",
         lambda: Store.read(Path(altered("store/store.json", schema=float("inf"))).parent),
-        (
+        snapshot(
             "store/store.json is damaged (cannot convert float infinity to integer); move store away to start "
             "over, or choose another --out."
         ),
@@ -457,12 +470,14 @@ STORES = [
     Case(
         "a store of a later schema",
         lambda: Store.read(Path(altered("store/store.json", schema=9)).parent),
-        "store/store.json was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
+        snapshot(
+            "store/store.json was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl."
+        ),
     ),
     Case(
         "a store's note that is too deep",
         lambda: Store.read(Path(written("[" * 100_000, "store/store.json")).parent),
-        (
+        snapshot(
             "store/store.json is damaged (maximum recursion depth exceeded while decoding a JSON array from a "
             "unicode string); move store away to start over, or choose another --out."
         ),
@@ -470,7 +485,7 @@ STORES = [
     Case(
         "a store's note with a changed digit",
         lambda: Store.read(Path(altered("store/store.json", specs=[NOTE["specs"][0] | {"alpha": 0.8}])).parent),
-        (
+        snapshot(
             "store/store.json is damaged (its checksum does not match); move store away to start over, or choose "
             "another --out."
         ),
@@ -478,12 +493,14 @@ STORES = [
     Case(
         "a store's note of a schema that never was",
         lambda: Store.read(Path(altered("store/store.json", schema=0)).parent),
-        ("store/store.json is damaged (there is no schema 0); move store away to start over, or choose another --out."),
+        snapshot(
+            "store/store.json is damaged (there is no schema 0); move store away to start over, or choose another --out."
+        ),
     ),
     Case(
         "a store of another configuration",
         lambda: Store.read(Path(altered("store/store.json", **with_checksum(NOTE | {"configuration": ABACUS}))).parent),
-        (
+        snapshot(
             "store/batches/one.npz was computed under another configuration (device cpu there, abacus here); "
             "remove that file."
         ),
@@ -491,7 +508,7 @@ STORES = [
     Case(
         "a batch cut off",
         lambda: read_batch(Path(changed("store/batches/one.npz", "cut.npz", lambda b: b[:300]))),
-        (
+        snapshot(
             "cut.npz is damaged (File is not a zip file); remove that file, and the same command computes its runs "
             "again."
         ),
@@ -499,7 +516,7 @@ STORES = [
     Case(
         "a batch that was altered",
         lambda: read_batch(Path(with_members("store/batches/one.npz", "x.npz", all_reward=npy(np.ones((1, 3)))))),
-        (
+        snapshot(
             "x.npz is damaged (its checksum does not match); remove that file, and the same command computes its "
             "runs again."
         ),
@@ -507,7 +524,7 @@ STORES = [
     Case(
         "a pickle for a batch",
         lambda: read_batch(Path(written(pickle.dumps(Trap()), "trap.npz"))),
-        (
+        snapshot(
             "trap.npz is damaged (it is not a zip archive); remove that file, and the same command computes its runs "
             "again."
         ),
@@ -515,12 +532,12 @@ STORES = [
     Case(
         "a batch of a later schema",
         lambda: read_batch(Path(resigned("late.npz", {"schema": 9}))),
-        "late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl.",
+        snapshot("late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl."),
     ),
     Case(
         "a batch of a schema that never was",
         lambda: read_batch(Path(resigned("never.npz", {"schema": "two"}))),
-        (
+        snapshot(
             "never.npz is damaged (there is no schema 'two'); remove that file, and the same command computes its runs "
             "again."
         ),
@@ -530,7 +547,7 @@ STORES = [
         lambda: read_batch(
             Path(resigned("odd.npz", {}, all_player=np.full((1, 7, 2), 0.5), all_reward=np.zeros((1, 3))))
         ),
-        (
+        snapshot(
             "odd.npz is damaged (its array 'reward' has the shape (3,) instead of (S = 7)); remove that file, and the "
             "same command computes its runs again."
         ),
@@ -538,7 +555,7 @@ STORES = [
     Case(
         "a batch with an axis too many under a sound checksum",
         lambda: read_batch(Path(resigned("deep.npz", {}, all_player=np.zeros((1, 3, 2, 2))))),
-        (
+        snapshot(
             "deep.npz is damaged (its array 'player' has the shape (3, 2, 2) instead of (S, A)); remove that file, and "
             "the same command computes its runs again."
         ),
@@ -546,7 +563,7 @@ STORES = [
     Case(
         "a batch of words under a sound checksum",
         lambda: read_batch(Path(resigned("words.npz", {}, all_reward=np.array([["a", "b", "c"]])))),
-        (
+        snapshot(
             "words.npz is damaged (its array 'reward' holds <U1 instead of numbers); remove that file, and the same "
             "command computes its runs again."
         ),
@@ -562,22 +579,22 @@ OCCUPANCIES = [
     Case(
         "an occupancy that is not there",
         lambda: read_occupancy("gone.txt"),
-        "gone.txt cannot be read (No such file or directory); give the path of a file.",
+        snapshot("gone.txt cannot be read (No such file or directory); give the path of a file."),
     ),
     Case(
         "an occupancy in words",
         lambda: read_occupancy(written("0.5\nhalf\n", "words.txt")),
-        "line 2 of words.txt holds 'half', which is no number; give one number a state.",
+        snapshot("line 2 of words.txt holds 'half', which is no number; give one number a state."),
     ),
     Case(
         "an empty occupancy",
         lambda: read_occupancy(written("# nothing\n", "empty.txt")),
-        "empty.txt holds no numbers; give one number a state.",
+        snapshot("empty.txt holds no numbers; give one number a state."),
     ),
     Case(
         "an occupancy that is not text",
         lambda: read_occupancy(written(b"\xff\xfe0", "bytes.txt")),
-        "bytes.txt is not a text file in UTF-8 (invalid start byte); save it as one.",
+        snapshot("bytes.txt is not a text file in UTF-8 (invalid start byte); save it as one."),
     ),
 ]
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from inline_snapshot import snapshot
 
 from robustirl.demonstrations import Demonstrations, load
 from robustirl.envs import GridWorld
@@ -129,12 +130,12 @@ NAMES = [
     Case(
         "a name that is not UTF-8",
         lambda: Demonstrations([0], None, [1], state_names=["caf\udce9"]),
-        "the state name 'caf\\udce9' is not text in UTF-8; give it another name.",
+        snapshot("the state name 'caf\\udce9' is not text in UTF-8; give it another name."),
     ),
     Case(
         "a header of a thousand columns",
         lambda: load(written(",".join(f"c{i}" for i in range(1000)) + "\n1\n", "wide.csv")),
-        (
+        snapshot(
             "wide.csv has no column 'episode', only c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11 and 988 more; say"
             ' which one it is with columns={"episode": ...}.'
         ),
