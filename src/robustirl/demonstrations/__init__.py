@@ -7,6 +7,8 @@ from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
 from robustirl.demonstrations.checks import note_on_ends as note_on_ends
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate
 from robustirl.demonstrations.estimation.alpha import estimate_alpha as estimate_alpha
+from robustirl.demonstrations.estimation.box import OccupancyBox as OccupancyBox
+from robustirl.demonstrations.estimation.box import occupancy_box as occupancy_box
 from robustirl.demonstrations.estimation.chain import TransitionCounts as TransitionCounts
 from robustirl.demonstrations.estimation.chain import transition_counts as transition_counts
 from robustirl.demonstrations.estimation.concentration import episodes_needed as episodes_needed
@@ -40,6 +42,7 @@ __all__ = [
     "DynamicsEstimate",
     "Episode",
     "LocalAlphaEstimate",
+    "OccupancyBox",
     "OccupancyEstimate",
     "episodes_needed",
     "estimate_alpha",
@@ -50,6 +53,7 @@ __all__ = [
     "from_rollout_buffer",
     "from_trajectories",
     "load",
+    "occupancy_box",
     "rollout_gymnasium",
     "sample_demonstrations",
     "save",

@@ -168,6 +168,18 @@ def estimate_occupancy(
     return found
 
 
+def shown_contributions(
+    demonstrations: Demonstrations, mdp: MDP
+) -> tuple["scipy.sparse.csr_array", Float[np.ndarray, " E"]]:
+    """Return what every episode shows of its occupancy, `[E, S]`, and the mass that it does not show, `[E]`."""
+    demonstrations = demonstrations.infer_terminated(as_world(mdp))
+    require_states(demonstrations, mdp.num_states)
+    gamma = float(mdp.discount)
+    # An episode of n transitions has n + 1 states, and shows the mass 1 - γ^{n+1}.
+    unseen = np.where(demonstrations.terminated, 0, gamma ** demonstrations.lengths.astype(np.float64))
+    return _contributions(demonstrations, mdp.num_states, gamma, "chain"), unseen
+
+
 def as_tail(tail: str) -> str:
     """Return the checked name of a tail; the British spelling of 0.1 is accepted with a warning."""
     if tail == "renormalise":

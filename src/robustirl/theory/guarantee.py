@@ -1,0 +1,229 @@
+r"""A guarantee from data: how much less than the expert a policy can earn, whatever reward and worlds may be.
+
+Given are the learner's world (T, γ, P₀), a policy π for it, demonstrations of an expert (states only), and a radius d.
+Returns are normalized, J(ρ, R) = ⟨ρ, R⟩ = (1-γ) E Σ_t γ^t R(s_t), and rewards scaled to [0,1]^S, so that returns are from
+0 to 1. Let B be the worlds T' with ‖T'(·|s,a) - T(·|s,a)‖₁ <= d for all pairs, with the same γ, P₀ and actions.
+
+**The rewards that explain the expert.** A reward R in [0,1]^S explains an occupancy ρ_E within ε if there is a world T^E
+in B in which some policy has ρ_E and no policy earns more than ⟨ρ_E, R⟩ + ε. A constant reward explains every expert, so
+that no return can be guaranteed by itself. What can be is a return relative to the expert's:
+
+    J(π in T', R) >= J(expert in T^E, R) - shortfall    for all R that explain the expert, all T' and T^E in B,
+
+with the stated confidence over the draw of the demonstrations. If the expert is known to earn at least v, the rewards
+are limited to those with ⟨ρ_E, R⟩ >= v, and `return_bound` is a lower bound x on π's own return.
+
+**What it rests on.** Episodes are independent, and made by an expert who is optimal within ε (in a world of B, for its
+reward). Half of the risk goes to ‖ρ_E - ρ̂‖₁ <= e (`demonstrations.estimate_occupancy`), half to l <= ρ_E <= u
+(`demonstrations.occupancy_box`). If both hold, so does the guarantee: what remains is optimization, an outer bound by a
+linear program (`guarantee_program.py`). It is the exact answer for d = 0 and an exact occupancy. `attained` is a
+shortfall that one reward and two worlds in all of these sets do have, so that the truth is pinned from both sides.
+
+**Vacuous** means that demonstrations add next to nothing: the shortfall is not below 99 % of `without_data`, what the
+same program gives without demonstrations. (For `return_bound`: it is zero.)
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from robustirl._runtime import working_precision
+from robustirl.demonstrations import Demonstrations, estimate_occupancy, occupancy_box
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP, as_occupancy, as_policy, as_world
+from robustirl.theory.attained import attained_shortfall
+from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion, build, largest
+from robustirl.theory.reachable import Surroundings
+from robustirl.types import ArrayLike
+
+USEFUL = 0.99  # A bound above this share of what holds without data is vacuous.
+HALVINGS = 12  # Steps of the search for the error at which a guarantee stops being vacuous.
+MOST_EPISODES = 10**12  # Beyond, more episodes are no remedy.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Guarantee:
+    """How much less than the expert a policy can earn; rewards are in [0,1], returns normalized to 1.
+
+    Attributes:
+        shortfall: An upper bound on J(expert) - J(policy) over all rewards that explain the expert and all worlds.
+        attained: A shortfall that one of them has: the true one lies between the two. None if none was found.
+        without_data: The bound without demonstrations.
+        vacuous: Whether the demonstrations add next to nothing, or `return_bound` is zero.
+        episodes_needed: After how many episodes like these the guarantee would not be vacuous; the number given if it is
+            not vacuous, None if no number suffices (radius or truncated episodes are the cause).
+        return_bound: x, a lower bound on the policy's return if the expert's is at least `expert_return`; None without.
+        reward: `[S]`, the reward at which the program attains `shortfall`.
+        occupancy_error: e, the ℓ1 error of the expert's occupancy.
+        mismatch: κ, the most by which d moves an occupancy, in total variation.
+        radius: The largest d(s,a).
+        confidence: Of the guarantee; 1 for an exact occupancy.
+        episodes: How many episodes it rests on; None for an exact occupancy.
+        suboptimality: ε.
+        expert_return: v.
+    """
+
+    shortfall: float
+    attained: float | None
+    without_data: float
+    vacuous: bool
+    episodes_needed: int | None
+    return_bound: float | None
+    reward: Float[np.ndarray, " S"]
+    occupancy_error: float
+    mismatch: float
+    radius: float
+    confidence: float
+    episodes: int | None
+    suboptimality: float
+    expert_return: float | None
+
+    def summary(self) -> str:
+        """Return the guarantee in words, with what it rests on."""
+        sure = "" if self.episodes is None else f"with {100 * self.confidence:g} % confidence "
+        lines = [
+            f"{sure}the policy earns at least what the expert earns, less {self.shortfall:.3g} (returns from 0 to 1), in"
+            f" every world within {self.radius:g} of the learner's, under every reward in [0,1] that explains the expert"
+            + (f" within {self.suboptimality:g}." if self.suboptimality else ".")
+        ]
+        if self.return_bound is not None:
+            lines.append(f"If the expert earns at least {self.expert_return:g}, the policy earns {self.return_bound:.3g}.")
+        if self.attained is not None:
+            lines.append(f"A shortfall of {self.attained:.3g} does occur for one such reward.")
+        data = "an exact occupancy" if self.episodes is None else f"{self.episodes} independent episodes"
+        lines.append(
+            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1), on an expert"
+            f" who is optimal, and on the radius, which moves occupancies by up to {self.mismatch:.3g}."
+        )
+        if self.vacuous:
+            remedy = (
+                "no number of episodes would change that: the radius or truncated episodes are the cause."
+                if self.episodes_needed is None
+                else f"after about {self.episodes_needed} episodes like these it would not be."
+            )
+            lines.append(
+                f"It is vacuous, since {self.without_data:.3g} holds without demonstrations: {remedy}"
+                if self.return_bound is None
+                else f"It is vacuous: {remedy}"
+            )
+        return "\n".join(lines)
+
+
+@working_precision
+def guarantee(
+    world: MDP,
+    demonstrations: Demonstrations | ArrayLike,
+    policy: ArrayLike,
+    *,
+    radius: ArrayLike = 0.0,
+    confidence: float = 0.95,
+    suboptimality: float = 0.0,
+    expert_return: float | None = None,
+) -> Guarantee:
+    """Return how much less than the expert a policy can earn, over all rewards that explain the expert, from data.
+
+    Args:
+        world: The learner's world.
+        demonstrations: What the expert did, states only; or its exact occupancy ρ(s), `[S]`.
+        policy: π, `[S, A]`, however it was found.
+        radius: d, within which the expert's world and the one that the policy will act in are: one number, or one a
+            pair `[S, A]`, such as 0 in states that are never left.
+        confidence: Of the guarantee.
+        suboptimality: ε, by how much of a normalized return the expert may be worse than optimal.
+        expert_return: v, what the expert is known to earn, on a scale on which rewards are from 0 to 1 and returns too.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> world = ThreeState().mdp(noise=0.0)  # γ = 0.9; state 0 leads to state 1 or 2, which are never left.
+        >>> walks = Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True)
+        >>> wavering = [[0.75, 0.25], [1.0, 0.0], [1.0, 0.0]]
+        >>> found = guarantee(world, walks, wavering)
+        >>> round(found.shortfall, 3), round(found.attained, 3), found.vacuous  # 0.9 · 0.25: it misses state 1.
+        (0.225, 0.225, False)
+    """
+    world = as_world(world)
+    if not 0 <= suboptimality < 1:
+        raise InvalidInputError(f"the suboptimality is {suboptimality!r}, but a number from 0 to 1 is needed.")
+    if expert_return is not None and not 0 < expert_return <= 1:
+        raise InvalidInputError(
+            f"the expert's return is {expert_return!r}, but a number above 0 and at most 1 is needed: rewards are"
+            " scaled to [0, 1] and returns by 1-γ."
+        )
+    around = Surroundings.of(world, radius)
+    region, episodes, bias = _region(world, demonstrations, confidence)
+    learner = LearnerRegion.of(around, np.asarray(as_policy(policy, world), float))
+    mismatch = 0.0 if around.exact else around.deviation()
+    slack = mismatch + suboptimality
+
+    def shortfall_of(place: ExpertRegion) -> tuple[float, dict[str, np.ndarray]]:
+        return largest(build(around, learner, place, slack=slack, expert_return=None), {"w": 1.0, "z": -1.0})
+
+    def return_of(place: ExpertRegion) -> float:
+        assert expert_return is not None
+        program = build(around, learner, place, slack=slack, expert_return=expert_return)
+        return max(0.0, -largest(program, {"z": -1.0})[0])
+
+    anything = ExpertRegion(region.occupancy, *around.occupancy_limits(), 2.0)
+    region = region.within(anything)
+    found, variables = shortfall_of(region)
+    without = shortfall_of(anything)[0]
+    earned = None if expert_return is None else return_of(region)
+
+    def useful(place: ExpertRegion) -> bool:
+        return shortfall_of(place)[0] < USEFUL * without if expert_return is None else return_of(place) > 0
+
+    vacuous = not (found < USEFUL * without if earned is None else earned > 0)
+    return Guarantee(
+        shortfall=min(1.0, found),
+        attained=attained_shortfall(around, learner, region, variables["reward"], suboptimality),
+        without_data=min(1.0, without),
+        vacuous=vacuous,
+        episodes_needed=_episodes_needed(region, episodes, bias, useful) if vacuous else episodes,
+        return_bound=earned,
+        reward=variables["reward"],
+        occupancy_error=region.error,
+        mismatch=mismatch,
+        radius=2 * float(around.strength.max()),
+        confidence=1.0 if episodes is None else float(confidence),
+        episodes=episodes,
+        suboptimality=float(suboptimality),
+        expert_return=expert_return,
+    )
+
+
+def _region(
+    world: MDP, demonstrations: Demonstrations | ArrayLike, confidence: float
+) -> tuple[ExpertRegion, int | None, float]:
+    """Return where the expert's occupancy is, from how many episodes, and the part of the error that is bias."""
+    if not isinstance(demonstrations, Demonstrations):
+        exact = np.asarray(as_occupancy(demonstrations, world), float)
+        return ExpertRegion(exact, exact, exact, 0.0), None, 0.0
+    demonstrations.check_against(world)
+    level = (1 + confidence) / 2
+    estimate = estimate_occupancy(demonstrations, world, confidence=level)
+    lower, upper = occupancy_box(demonstrations, world, confidence=level)
+    half, rho = estimate.error / 2, estimate.occupancy
+    # Both are distributions, so that no entry differs by more than half of the ℓ1 distance.
+    lower, upper = np.maximum(lower, rho - half), np.minimum(upper, rho + half)
+    region = ExpertRegion(rho, np.clip(lower, 0, 1), np.clip(upper, 0, 1), estimate.error)
+    return region, estimate.episodes, estimate.bias
+
+
+def _episodes_needed(region: ExpertRegion, episodes: int | None, bias: float, useful) -> int | None:
+    """Return after how many episodes the guarantee would not be vacuous, at the occupancy as it is estimated now.
+
+    Errors fall with the square root of the number of episodes, but for the bias of truncated ones.
+    """
+    if episodes is None or region.error <= 0 or not useful(region.shrunk(1e-6)):
+        return None
+    low, high = 1e-6, 1.0  # Factors on the error: useful at the one, not at the other.
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if useful(region.shrunk(middle)) else (low, middle)
+    left = low * region.error - bias
+    if left <= 0:
+        return None
+    needed = math.ceil(episodes * ((region.error - bias) / left) ** 2)
+    return needed if needed <= MOST_EPISODES else None

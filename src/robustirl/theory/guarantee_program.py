@@ -1,0 +1,259 @@
+r"""The linear program behind `robustirl.theory.guarantee`: an outer bound over rewards, worlds and experts.
+
+What is looked for is the maximum of ⟨ρ_E, R⟩ - ⟨ρ, R⟩ over
+
+- rewards R in [0,1]^S;
+- the expert's occupancy ρ_E, one of the polytope of `reachable.py`, and within the error of the demonstrations:
+  l <= ρ_E <= u and ‖ρ_E - ρ̂‖₁ <= e;
+- the policy's occupancy ρ in a world of the radius, one of its polytope;
+- such that ρ_E is optimal for R, within ε, in some world of the radius.
+
+Optimality. In the learner's own world max_π ⟨ρ_π, R⟩ = min { (1-γ) P₀ᵀV : V >= R + γ T_a V for all a }, by duality. In any
+world of the radius the maximum is smaller by at most κ (`reachable.py`). So whatever the expert's world is, there is
+a V with
+
+    V >= R + γ T_a V,    (1-γ) P₀ᵀV <= ⟨ρ_E, R⟩ + κ + ε.
+
+Products. ⟨ρ_E, R⟩ and ⟨ρ, R⟩ are bilinear. Each product ρ(s) R(s) is replaced by a variable in its convex envelope on
+the box l <= ρ <= u, 0 <= R <= 1 (McCormick, 1976):
+
+    w_s <= u_s R_s,   w_s <= ρ_E(s) - l_s (1 - R_s),        z_s >= l_s R_s,   z_s >= ρ(s) - u_s (1 - R_s),
+
+which is exact where R(s) is 0 or 1 or l_s = u_s. Two further inequalities hold for all R in [0,1]^S and are added:
+Σ w <= ⟨ρ̂, R⟩ + e/2, and Σ z >= ⟨ρ_π, R⟩ - κ_π. Everything is linear then, and each relaxation only enlarges the maximum:
+the result is an upper bound. With d = 0 and an exact ρ_E nothing was relaxed, and it is the maximum.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.theory.reachable import Surroundings
+
+DIGITS = 1e-6  # Added to an optimum, far above what the solver's tolerances leave open.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExpertRegion:
+    """Where the expert's occupancy is: l <= ρ_E <= u, ‖ρ_E - ρ̂‖₁ <= e.
+
+    Attributes:
+        occupancy: `[S]`, ρ̂.
+        lower: `[S]`, l.
+        upper: `[S]`, u.
+        error: e.
+    """
+
+    occupancy: Float[np.ndarray, " S"]
+    lower: Float[np.ndarray, " S"]
+    upper: Float[np.ndarray, " S"]
+    error: float
+
+    def within(self, other: "ExpertRegion") -> "ExpertRegion":
+        """Return the region with the limits of another one, too; where they contradict, the program says so."""
+        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
+        return ExpertRegion(self.occupancy, lower, upper, self.error)
+
+    def shrunk(self, factor: float) -> "ExpertRegion":
+        """Return the region with all errors multiplied by a factor."""
+        lower, upper = (self.occupancy + factor * (side - self.occupancy) for side in (self.lower, self.upper))
+        return ExpertRegion(self.occupancy, lower, upper, factor * self.error)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LearnerRegion:
+    """Where the policy's occupancy is over the worlds of the radius.
+
+    Attributes:
+        policy: `[S, A]`, π.
+        occupancy: `[S]`, ρ_π in the learner's own world.
+        lower: `[S]`, the least ρ(s) in any world.
+        upper: `[S]`, the largest.
+        deviation: κ_π.
+    """
+
+    policy: Float[np.ndarray, "S A"]
+    occupancy: Float[np.ndarray, " S"]
+    lower: Float[np.ndarray, " S"]
+    upper: Float[np.ndarray, " S"]
+    deviation: float
+
+    @classmethod
+    def of(cls, around: Surroundings, policy: Float[np.ndarray, "S A"]) -> "LearnerRegion":
+        """Return the region of a policy."""
+        chain = np.einsum("sa,sat->st", policy, around.rows)
+        system = np.eye(len(around.start)) - around.discount * chain
+        occupancy = np.linalg.solve(system.T, (1 - around.discount) * around.start)
+        if around.exact:
+            return cls(policy, occupancy, occupancy, occupancy, 0.0)
+        lower, upper = around.occupancy_limits(policy)
+        limits = np.minimum(lower, occupancy), np.maximum(upper, occupancy)
+        return cls(policy, occupancy, *limits, around.deviation(policy))
+
+
+class Rows:
+    """A linear program under construction: named blocks of variables, and rows as sums of matrices of them."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.places: dict[str, slice] = {}
+        self.limits: list[tuple[float, float | None]] = []
+        self.equal: list[tuple[dict[str, Any], np.ndarray]] = []
+        self.below: list[tuple[dict[str, Any], np.ndarray]] = []
+
+    def variable(self, name: str, count: int, low: float = 0.0, high: float | None = None) -> None:
+        """Add a block of variables."""
+        self.places[name] = slice(self.size, self.size + count)
+        self.size += count
+        self.limits += [(low, high)] * count
+
+    def matrix(self, rows: list[tuple[dict[str, Any], np.ndarray]]) -> tuple[Any, np.ndarray | None]:
+        """Return rows as one sparse matrix and its right side."""
+        import scipy.sparse
+
+        if not rows:
+            return None, None
+        table = []
+        for blocks, right in rows:
+            line = []
+            for name, place in self.places.items():
+                empty = scipy.sparse.csr_array((len(right), place.stop - place.start))
+                block = blocks.get(name)
+                line.append(empty if block is None else scipy.sparse.csr_array(block))
+            table.append(scipy.sparse.hstack(line))
+        return scipy.sparse.csr_array(scipy.sparse.vstack(table)), np.concatenate([right for _, right in rows])
+
+
+def build(
+    around: Surroundings, learner: LearnerRegion, expert: ExpertRegion, *, slack: float, expert_return: float | None
+) -> Rows:
+    """Return the constraints of the program; `slack` is κ + ε, `expert_return` a lower limit on Σ w."""
+    import scipy.sparse
+
+    program, count = Rows(), len(around.start)
+    one, sums = scipy.sparse.eye_array(count), np.ones((1, count))
+    pairs = np.argwhere(around.mask)
+    moves = scipy.sparse.csr_array(around.rows[around.mask])  # [n, S]
+    owner = scipy.sparse.csr_array((np.ones(len(pairs)), (pairs[:, 0], np.arange(len(pairs)))), (count, len(pairs)))
+    gamma, zeros = around.discount, np.zeros(count)
+    program.variable("reward", count, high=1.0)
+    program.variable("value", count)
+    program.variable("w", count, high=1.0)
+    program.variable("expert", len(pairs))
+    program.variable("off", count)
+    _flow(program, "expert", owner, moves, pairs, around, np.ones(len(pairs)))
+    program.below += [
+        ({"expert": owner, "off": -one}, expert.occupancy),
+        ({"expert": -owner, "off": -one}, -expert.occupancy),
+        ({"off": sums}, np.array([expert.error])),
+        ({"expert": owner}, expert.upper),
+        ({"expert": -owner}, -expert.lower),
+        ({"reward": owner.T, "value": gamma * moves - owner.T}, np.zeros(len(pairs))),
+        ({"value": (1 - gamma) * around.start[None], "w": -sums}, np.array([slack])),
+        ({"w": one, "reward": -scipy.sparse.diags_array(expert.upper)}, zeros),
+        ({"w": one, "expert": -owner, "reward": -scipy.sparse.diags_array(expert.lower)}, -expert.lower),
+        ({"w": sums, "reward": -expert.occupancy[None]}, np.array([expert.error / 2])),
+    ]
+    if expert_return is not None:
+        program.below.append(({"w": -sums}, np.array([-expert_return])))
+    program.variable("z", count, high=1.0)
+    if around.exact:
+        program.equal.append(({"z": one, "reward": -scipy.sparse.diags_array(learner.occupancy)}, zeros))
+        return program
+    # Only pairs that the policy takes: x(s,a) = ρ(s) π(a|s).
+    taken = learner.policy[around.mask] > 0
+    weights = learner.policy[around.mask][taken]
+    program.variable("learner", count)
+    spread = scipy.sparse.csr_array(owner[:, taken] * weights)
+    _flow(program, "learner", spread, moves[taken], pairs[taken], around, weights)
+    program.below += [
+        ({"z": -one, "reward": scipy.sparse.diags_array(learner.lower)}, zeros),
+        ({"z": -one, "learner": one, "reward": scipy.sparse.diags_array(learner.upper)}, learner.upper),
+        ({"z": -sums, "reward": learner.occupancy[None]}, np.array([learner.deviation])),
+    ]
+    return program
+
+
+def _flow(
+    program: Rows,
+    name: str,
+    owner: Any,
+    moves: Any,
+    pairs: np.ndarray,
+    around: Surroundings,
+    weights: np.ndarray,
+) -> None:
+    """Add the polytope of occupancies: of x(s,a) for the expert, of ρ(s) and a policy's weights for the learner."""
+    import scipy.sparse
+
+    gamma, start = around.discount, (1 - around.discount) * around.start
+    count = len(start)
+    by_pair = name == "expert"
+    # From the block's variables to x(s,a) of the pairs at hand.
+    measure = scipy.sparse.eye_array(len(pairs)) if by_pair else scipy.sparse.csr_array(owner.T)
+    own = owner if by_pair else scipy.sparse.eye_array(count)
+    arriving = scipy.sparse.csr_array(gamma * (moves.T @ measure))
+    strength = around.strength[pairs[:, 0], pairs[:, 1]]
+    if not strength.any():
+        program.equal.append(({name: own - arriving}, start))
+        return
+    entries = scipy.sparse.coo_array(moves)
+    chosen = strength[entries.row] > 0
+    row, column, share = entries.row[chosen], entries.col[chosen], entries.data[chosen]
+    size = len(row)
+    out, put = f"{name} out", f"{name} in"
+    program.variable(out, size)
+    program.variable(put, count)
+    where = np.arange(size)
+    leaving = scipy.sparse.csr_array((np.full(size, gamma), (column, where)), (count, size))
+    flow = {name: own - arriving, out: leaving, put: -gamma * scipy.sparse.eye_array(count)}
+    program.equal += [(flow, start), ({out: np.ones((1, size)), put: -np.ones((1, count))}, np.zeros(1))]
+    pick = scipy.sparse.csr_array((share, (where, row)), (size, len(pairs)))
+    total = scipy.sparse.csr_array((np.ones(size), (row, where)), (len(pairs), size))
+    limit = scipy.sparse.csr_array(scipy.sparse.diags_array(strength) @ measure)
+    program.below += [
+        ({out: scipy.sparse.eye_array(size), name: -(pick @ measure)}, np.zeros(size)),
+        ({out: total, name: -limit}, np.zeros(len(pairs))),
+    ]
+
+
+def largest(program: Rows, objective: Mapping[str, float | np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
+    """Return an upper bound on the maximum of a weighted sum of blocks, and the variables that attain it, by HiGHS.
+
+    HiGHS satisfies constraints to 1e-9; `DIGITS` is added to the optimum so that this is no matter.
+    """
+    import scipy.optimize
+
+    cost, found = np.zeros(program.size), None
+    for name, weight in objective.items():
+        cost[program.places[name]] = -weight
+    (above, right), (equal, target) = program.matrix(program.below), program.matrix(program.equal)
+    for method in ("highs-ds", "highs-ipm"):
+        found = scipy.optimize.linprog(
+            cost,
+            A_ub=above,
+            b_ub=right,
+            A_eq=equal,
+            b_eq=target,
+            bounds=program.limits,
+            method=method,
+            options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+        )
+        if found.status == 2:
+            raise InvalidInputError(
+                "no expert in a world within the radius has the occupancy of the demonstrations, within their error;"
+                " raise the radius, or check that the states have the same numbers and starts in both worlds."
+            )
+        if found.status == 0:
+            bound = -float(found.fun) + DIGITS
+            return bound, {name: found.x[place] for name, place in program.places.items()}
+    raise ConvergenceError(
+        f"the linear program of the guarantee did not end in a solution ({' '.join(found.message.split())}); use a smaller"
+        " world or a larger radius."
+    )
+
+
