@@ -21,6 +21,7 @@ from robustirl.reports import (
     PairReport,
     read_occupancy,
     report_demonstrations,
+    report_guarantee,
     report_pairs,
 )
 from robustirl.theory import Closest, Matching, closest_occupancy, find_matching_policy
@@ -46,6 +47,10 @@ class Theory:
     """Demonstrations in place of an expert's world: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
     tail: Literal["chain", "hold", "renormalize", "renormalise"] | None = None
     """What follows the last state of a truncated episode; chain (the empirical transition rates) if omitted."""
+    guarantee: bool = False
+    """With --demos: bound how much less than the expert a fitted policy can earn, from the demonstrations alone."""
+    radius: float | None = None
+    """With --guarantee: how far, in l1, every row of the expert's world may be from the learner's; 0 if omitted."""
     alpha: float | None = None
     """The player's chance of control; by the rule 1 - d/2 when left out."""
     discount: float | None = None
@@ -68,6 +73,10 @@ def run_theory(command: Theory) -> int:
         raise InvalidInputError(
             f"--tail {command.tail} is for demonstrations; give some with --demos, or leave it out."
         )
+    if command.guarantee and command.demos is None:
+        raise InvalidInputError("--guarantee needs demonstrations; give some with --demos.")
+    if command.radius is not None and not command.guarantee:
+        raise InvalidInputError(f"--radius {command.radius:g} is for a guarantee; ask for one with --guarantee.")
     if command.occupancy is not None or command.demos is not None:
         _require_no_expert(command)
         return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
@@ -105,7 +114,8 @@ def _require_no_expert(command: Theory) -> None:
     given = "--occupancy" if command.demos is None else "--demos"
     if command.demos is not None and command.occupancy is not None:
         raise InvalidInputError("--occupancy and --demos both stand for the expert; give one of them.")
-    for field in ("alpha", "out", "expert_noise", "expert", "steps", "sweep"):
+    alpha = () if command.guarantee else ("alpha",)
+    for field in (*alpha, "out", "expert_noise", "expert", "steps", "sweep"):
         if (value := getattr(command, field)) is not None:
             name, shown = field.replace("_", "-"), " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise InvalidInputError(
@@ -131,7 +141,15 @@ def _from_demos(command: Theory, environment: envs.Environment) -> int:
     assert command.demos is not None
     given = demonstrations.load(command.demos)
     learner = environment.mdp(command.learner_noise, command.noise_model)
-    report = report_demonstrations(learner, given, tail=command.tail or "chain")
+    tail = command.tail or "chain"
+    if command.guarantee:
+        alpha, radius = command.alpha or 1.0, command.radius or 0.0
+        found = report_guarantee(learner, given, radius=radius, alpha=alpha, tail=tail)
+        _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
+        _say(f"the policy is that of a fit with α = {alpha:g}")
+        _say(found.summary())
+        return 0
+    report = report_demonstrations(learner, given, tail=tail)
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
     _say(given.describe())
     _print_evidence(report)

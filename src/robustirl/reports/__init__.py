@@ -2,6 +2,7 @@
 
 from robustirl.reports.evidence import DemonstrationsReport as DemonstrationsReport
 from robustirl.reports.evidence import report_demonstrations as report_demonstrations
+from robustirl.reports.evidence import report_guarantee as report_guarantee
 from robustirl.reports.fit import FitRequest as FitRequest
 from robustirl.reports.fit import find_environment as find_environment
 from robustirl.reports.fit import prepare_fit as prepare_fit

@@ -9,8 +9,9 @@ from robustirl.demonstrations import (
     estimate_alpha,
     estimate_occupancy,
 )
+from robustirl.irl import fit
 from robustirl.mdp import MDP
-from robustirl.theory import Closest, Matching, closest_occupancy, find_matching_policy
+from robustirl.theory import Closest, Guarantee, Matching, closest_occupancy, find_matching_policy, guarantee
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,3 +72,27 @@ def report_demonstrations(learner: MDP, demonstrations: Demonstrations, *, tail:
         closest=closest_occupancy(learner, estimate.occupancy),
         alpha=estimate_alpha(learner, demonstrations),
     )
+
+
+def report_guarantee(
+    learner: MDP, demonstrations: Demonstrations, *, radius: float, alpha: float = 1.0, tail: str = "chain"
+) -> Guarantee:
+    """Return the guarantee of a policy that is fitted to the demonstrations.
+
+    Args:
+        learner: M^L.
+        demonstrations: What the expert did.
+        radius: How far the expert's world, and the one the policy will act in, may be from the learner's.
+        alpha: α of the fit.
+        tail: See `estimate_occupancy`.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> walks = Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True)
+        >>> round(report_guarantee(ThreeState().mdp(noise=0.0), walks, radius=0.0).shortfall, 2)
+        0.0
+    """
+    demonstrations.check_against(learner)
+    estimate = estimate_occupancy(demonstrations, learner, tail=tail)
+    learned = fit(learner, estimate.occupancy, alpha=alpha, throw=False)
+    return guarantee(learner, demonstrations, learned.player, radius=radius)

@@ -34,6 +34,9 @@ from robustirl.theory.features import FeatureMatching as FeatureMatching
 from robustirl.theory.features import find_feature_matching_policy as find_feature_matching_policy
 from robustirl.theory.gradient import log_loss as log_loss
 from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
+from robustirl.theory.guarantee import Guarantee as Guarantee
+from robustirl.theory.guarantee import guarantee as guarantee
+from robustirl.theory.reachable import Surroundings as Surroundings
 from robustirl.theory.state_action import PairMatching as PairMatching
 from robustirl.theory.state_action import match_state_actions as match_state_actions
 
@@ -48,6 +51,7 @@ __all__ = [
     "choose_alpha",
     "closest_occupancy",
     "find_matching_policy",
+    "guarantee",
     "infeasible_bound",
     "kappa",
     "log_loss",

@@ -6,8 +6,8 @@ learner's policy in some world of the radius
 
     max_R ⟨ρ_E - ρ, R⟩
 
-is a linear program. Its reward explains the expert, with T^E = T. From one reward to the next ρ becomes the occupancy in
-the worst world for it, so that the shortfall can only rise. Each of them is attained; that none is larger is not said.
+is a linear program. Its reward explains the expert, with T^E = T. For the next reward ρ becomes the occupancy in the
+worst world for this one, which only raises the shortfall. Each of them is attained; none is claimed to be the largest.
 """
 
 import numpy as np

@@ -1,12 +1,12 @@
 r"""A guarantee from data: how much less than the expert a policy can earn, whatever reward and worlds may be.
 
 Given are the learner's world (T, γ, P₀), a policy π for it, demonstrations of an expert (states only), and a radius d.
-Returns are normalized, J(ρ, R) = ⟨ρ, R⟩ = (1-γ) E Σ_t γ^t R(s_t), and rewards scaled to [0,1]^S, so that returns are from
-0 to 1. Let B be the worlds T' with ‖T'(·|s,a) - T(·|s,a)‖₁ <= d for all pairs, with the same γ, P₀ and actions.
+Returns are normalized, J(ρ, R) = ⟨ρ, R⟩ = (1-γ) E Σ_t γ^t R(s_t), and rewards scaled to [0,1]^S, so that returns are
+from 0 to 1. Let B be the worlds T' with ‖T'(·|s,a) - T(·|s,a)‖₁ <= d for all pairs, with the same γ, P₀ and actions.
 
-**The rewards that explain the expert.** A reward R in [0,1]^S explains an occupancy ρ_E within ε if there is a world T^E
-in B in which some policy has ρ_E and no policy earns more than ⟨ρ_E, R⟩ + ε. A constant reward explains every expert, so
-that no return can be guaranteed by itself. What can be is a return relative to the expert's:
+**The rewards that explain the expert.** A reward R in [0,1]^S explains an occupancy ρ_E within ε if there is a world
+T^E in B in which some policy has ρ_E and no policy earns more than ⟨ρ_E, R⟩ + ε. A constant reward explains every
+expert, so that no return can be guaranteed by itself. What can be is a return relative to the expert's:
 
     J(π in T', R) >= J(expert in T^E, R) - shortfall    for all R that explain the expert, all T' and T^E in B,
 
@@ -52,8 +52,8 @@ class Guarantee:
         attained: A shortfall that one of them has: the true one lies between the two. None if none was found.
         without_data: The bound without demonstrations.
         vacuous: Whether the demonstrations add next to nothing, or `return_bound` is zero.
-        episodes_needed: After how many episodes like these the guarantee would not be vacuous; the number given if it is
-            not vacuous, None if no number suffices (radius or truncated episodes are the cause).
+        episodes_needed: After how many episodes like these the guarantee would not be vacuous; the number given if it
+            is not vacuous, None if no number suffices (radius or truncated episodes are the cause).
         return_bound: x, a lower bound on the policy's return if the expert's is at least `expert_return`; None without.
         reward: `[S]`, the reward at which the program attains `shortfall`.
         occupancy_error: e, the ℓ1 error of the expert's occupancy.
@@ -84,18 +84,20 @@ class Guarantee:
         """Return the guarantee in words, with what it rests on."""
         sure = "" if self.episodes is None else f"with {100 * self.confidence:g} % confidence "
         lines = [
-            f"{sure}the policy earns at least what the expert earns, less {self.shortfall:.3g} (returns from 0 to 1), in"
-            f" every world within {self.radius:g} of the learner's, under every reward in [0,1] that explains the expert"
-            + (f" within {self.suboptimality:g}." if self.suboptimality else ".")
+            f"{sure}the policy earns at least what the expert earns, less {self.shortfall:.3g} (returns from 0 to 1),"
+            f" in every world within {self.radius:.3g} of the learner's, under every reward in [0,1] that explains the"
+            " expert" + (f" within {self.suboptimality:g}." if self.suboptimality else ".")
         ]
         if self.return_bound is not None:
-            lines.append(f"If the expert earns at least {self.expert_return:g}, the policy earns {self.return_bound:.3g}.")
+            lines.append(
+                f"If the expert earns at least {self.expert_return:g}, the policy earns {self.return_bound:.3g}."
+            )
         if self.attained is not None:
             lines.append(f"A shortfall of {self.attained:.3g} does occur for one such reward.")
         data = "an exact occupancy" if self.episodes is None else f"{self.episodes} independent episodes"
         lines.append(
-            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1), on an expert"
-            f" who is optimal, and on the radius, which moves occupancies by up to {self.mismatch:.3g}."
+            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1), on an"
+            f" expert who is optimal, and on the radius, which moves occupancies by up to {self.mismatch:.3g}."
         )
         if self.vacuous:
             remedy = (

@@ -8,9 +8,9 @@ What is looked for is the maximum of ⟨ρ_E, R⟩ - ⟨ρ, R⟩ over
 - the policy's occupancy ρ in a world of the radius, one of its polytope;
 - such that ρ_E is optimal for R, within ε, in some world of the radius.
 
-Optimality. In the learner's own world max_π ⟨ρ_π, R⟩ = min { (1-γ) P₀ᵀV : V >= R + γ T_a V for all a }, by duality. In any
-world of the radius the maximum is smaller by at most κ (`reachable.py`). So whatever the expert's world is, there is
-a V with
+Optimality. In the learner's own world max_π ⟨ρ_π, R⟩ = min { (1-γ) P₀ᵀV : V >= R + γ T_a V for all a }, by duality. In
+any world of the radius the maximum is smaller by at most κ (`reachable.py`). So whatever the expert's world is, there
+is a V with
 
     V >= R + γ T_a V,    (1-γ) P₀ᵀV <= ⟨ρ_E, R⟩ + κ + ε.
 
@@ -20,8 +20,8 @@ the box l <= ρ <= u, 0 <= R <= 1 (McCormick, 1976):
     w_s <= u_s R_s,   w_s <= ρ_E(s) - l_s (1 - R_s),        z_s >= l_s R_s,   z_s >= ρ(s) - u_s (1 - R_s),
 
 which is exact where R(s) is 0 or 1 or l_s = u_s. Two further inequalities hold for all R in [0,1]^S and are added:
-Σ w <= ⟨ρ̂, R⟩ + e/2, and Σ z >= ⟨ρ_π, R⟩ - κ_π. Everything is linear then, and each relaxation only enlarges the maximum:
-the result is an upper bound. With d = 0 and an exact ρ_E nothing was relaxed, and it is the maximum.
+Σ w <= ⟨ρ̂, R⟩ + e/2, and Σ z >= ⟨ρ_π, R⟩ - κ_π. Everything is linear then, and each relaxation only enlarges the
+maximum: the result is an upper bound. With d = 0 and an exact ρ_E nothing was relaxed, and it is the maximum.
 """
 
 import dataclasses
@@ -145,7 +145,7 @@ def build(
     program.variable("w", count, high=1.0)
     program.variable("expert", len(pairs))
     program.variable("off", count)
-    _flow(program, "expert", owner, moves, pairs, around, np.ones(len(pairs)))
+    _flow(program, "expert", owner, moves, pairs, around)
     program.below += [
         ({"expert": owner, "off": -one}, expert.occupancy),
         ({"expert": -owner, "off": -one}, -expert.occupancy),
@@ -169,7 +169,7 @@ def build(
     weights = learner.policy[around.mask][taken]
     program.variable("learner", count)
     spread = scipy.sparse.csr_array(owner[:, taken] * weights)
-    _flow(program, "learner", spread, moves[taken], pairs[taken], around, weights)
+    _flow(program, "learner", spread, moves[taken], pairs[taken], around)
     program.below += [
         ({"z": -one, "reward": scipy.sparse.diags_array(learner.lower)}, zeros),
         ({"z": -one, "learner": one, "reward": scipy.sparse.diags_array(learner.upper)}, learner.upper),
@@ -185,7 +185,6 @@ def _flow(
     moves: Any,
     pairs: np.ndarray,
     around: Surroundings,
-    weights: np.ndarray,
 ) -> None:
     """Add the polytope of occupancies: of x(s,a) for the expert, of ρ(s) and a policy's weights for the learner."""
     import scipy.sparse
@@ -228,7 +227,7 @@ def largest(program: Rows, objective: Mapping[str, float | np.ndarray]) -> tuple
     """
     import scipy.optimize
 
-    cost, found = np.zeros(program.size), None
+    cost, message = np.zeros(program.size), ""
     for name, weight in objective.items():
         cost[program.places[name]] = -weight
     (above, right), (equal, target) = program.matrix(program.below), program.matrix(program.equal)
@@ -243,6 +242,7 @@ def largest(program: Rows, objective: Mapping[str, float | np.ndarray]) -> tuple
             method=method,
             options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
         )
+        message = " ".join(found.message.split())
         if found.status == 2:
             raise InvalidInputError(
                 "no expert in a world within the radius has the occupancy of the demonstrations, within their error;"
@@ -252,8 +252,5 @@ def largest(program: Rows, objective: Mapping[str, float | np.ndarray]) -> tuple
             bound = -float(found.fun) + DIGITS
             return bound, {name: found.x[place] for name, place in program.places.items()}
     raise ConvergenceError(
-        f"the linear program of the guarantee did not end in a solution ({' '.join(found.message.split())}); use a smaller"
-        " world or a larger radius."
+        f"the linear program of the guarantee did not end in a solution ({message}); use a smaller world."
     )
-
-

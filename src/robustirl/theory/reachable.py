@@ -1,7 +1,7 @@
 r"""The occupancies that policies have in the worlds within a radius, as linear constraints and as bounds.
 
-Let B be the kernels T' with ‖T'(·|s,a) - T(·|s,a)‖₁ <= d(s,a), and σ = d/2 the mass of a row that may be moved. The pairs
-(policy, T') together have just the occupancies ρ(s) = Σ_a x(s,a) of the polytope
+Let B be the kernels T' with ‖T'(·|s,a) - T(·|s,a)‖₁ <= d(s,a), and σ = d/2 the mass of a row that may be moved. The
+pairs (policy, T') together have just the occupancies ρ(s) = Σ_a x(s,a) of the polytope
 
     Σ_a x(s,a) = (1-γ) P₀(s) + γ ( Σ_{s',a'} T(s|s',a') x(s',a') - o(s',a',s) ) + γ g(s),
     o(s,a,s') <= T(s'|s,a) x(s,a),    Σ_s' o(s,a,s') <= σ(s,a) x(s,a),    Σ_s g(s) = Σ o,    x, o, g >= 0:
@@ -23,14 +23,14 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float
 
-from robustirl.errors import InvalidInputError
+from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.theory.uncertainty import as_uncertainty
 from robustirl.types import ArrayLike
 
 MOST_ENTRIES = 4_000_000  # Of an array [S, A, S] on the host.
 ROUNDS = 200  # Of the iteration for κ. Each of its iterates is a bound; further ones are closer.
-SETTLED = 1e-12
+SETTLED = 1e-10  # Residual of a value, relative to it.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,24 +87,30 @@ class Surroundings:
         Policy iteration on the kernel, as in `robustirl.theory.certificate`, and on the actions if there is no policy.
         What is left of the residual is taken off.
         """
-        count, acting = len(reward), policy
+        count = len(reward)
         value, identity = np.zeros(count), np.eye(count)
         chain, residual = identity, np.inf
         for _ in range(ROUNDS):
             rows = self.lowest_rows(value)
             expected = rows @ value
-            if policy is None:
-                acting = np.eye(self.mask.shape[1])[np.where(self.mask, expected, np.inf).argmin(-1)]
+            acting = self._worst_actions(expected) if policy is None else policy
             backup = reward + self.discount * (acting * expected).sum(-1)
             residual = float(np.max(np.abs(backup - value)))
             if residual <= SETTLED * max(1.0, float(np.abs(value).max())):
                 break
             chain = np.einsum("sa,sat->st", acting, rows)
             value = np.linalg.solve(identity - self.discount * chain, reward)
+        else:
+            raise ConvergenceError(
+                f"the worst world for a policy was not found in {ROUNDS} steps, with a residual of {residual:.1e};"
+                " use a smaller discount."
+            )
         attained = np.linalg.solve((identity - self.discount * chain).T, (1 - self.discount) * self.start)
-        # The fixed point is within residual / (1-γ) of V, and the return is (1-γ) P₀ᵀV. After the last round the
-        # residual is that of the value before, which is no smaller: values only fall.
+        # The fixed point is within residual / (1-γ) of V, and the return is (1-γ) P₀ᵀV.
         return Extreme((1 - self.discount) * float(self.start @ value) - residual, attained)
+
+    def _worst_actions(self, expected: Float[np.ndarray, "S A"]) -> Float[np.ndarray, "S A"]:
+        return np.eye(self.mask.shape[1])[np.where(self.mask, expected, np.inf).argmin(-1)]
 
     def occupancy_limits(
         self, policy: Float[np.ndarray, "S A"] | None = None

@@ -1,9 +1,9 @@
 r"""Bound every entry of an occupancy at once, by the variance that episodes show.
 
-An episode e that was recorded for n transitions shows x_e(s), and the rest of mass γ^{n+1} may be anywhere; a terminated
-one shows all. So its contribution lies between x_e(s) and x_e(s) + γ^{n+1}, both in [0, 1] and both recorded. With m
-episodes, the empirical variance v of such numbers and L = log(2|S| · 2 / (1 - confidence)), the one-sided empirical
-Bernstein bound (Maurer and Pontil, 2009) says that the mean is off by at most
+An episode e that was recorded for n transitions shows x_e(s), and the rest of mass γ^{n+1} may be anywhere; a
+terminated one shows all. So its contribution lies between x_e(s) and x_e(s) + γ^{n+1}, both in [0, 1] and both
+recorded. With m episodes, the empirical variance v of such numbers and L = log(2|S| · 2 / (1 - confidence)), the
+one-sided empirical Bernstein bound (Maurer and Pontil, 2009) says that the mean is off by at most
 
     sqrt(2 v L / m) + 7 L / (3 (m - 1))
 

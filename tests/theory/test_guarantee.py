@@ -1,0 +1,190 @@
+"""Guarantees from data: values by hand, both sides, the truth never beyond, and coverage."""
+
+import jax
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Demonstrations, occupancy_box, sample_demonstrations
+from robustirl.envs import ThreeState
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+from robustirl.theory import Surroundings, certify, guarantee
+
+WORLD = ThreeState().mdp(noise=0.0)  # γ = 0.9; state 0 leads to 1 or to 2, which are never left.
+EXPERT = [0.1, 0.9, 0.0]
+AT_START = [[0.2, 0.2], [0.0, 0.0], [0.0, 0.0]]
+
+
+def choosing(chance):
+    """Take the first action in state 0 with this chance."""
+    return [[chance, 1 - chance], [1.0, 0.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.25, 0.8, 1.0])
+def test_one_decision_and_an_exact_occupancy(chance):
+    """R(1) >= R(2) explain the expert; the policy misses 0.9 (1-p) of state 1, worth 1 against 0."""
+    found = guarantee(WORLD, EXPERT, choosing(chance))
+    assert found.shortfall == pytest.approx(0.9 * (1 - chance), abs=2e-6)
+    assert found.attained == pytest.approx(0.9 * (1 - chance), abs=2e-6)
+    assert (found.confidence, found.episodes, found.occupancy_error) == (1.0, None, 0.0)
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_a_suboptimal_expert_by_hand(chance):
+    """An expert who goes either way is indifferent. Within ε it need not be: |R(1) - R(2)| <= ε / 0.45."""
+    indifferent = [0.1, 0.45, 0.45]
+    assert guarantee(WORLD, indifferent, choosing(chance)).shortfall == pytest.approx(0, abs=2e-6)
+    assert guarantee(WORLD, indifferent, choosing(chance), suboptimality=0.1).shortfall == pytest.approx(0.1, abs=2e-6)
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.4, 1.0])
+def test_a_radius_by_hand(radius):
+    """In the worst world half of the radius of state 0's mass goes astray to state 2, and nothing else differs."""
+    found = guarantee(WORLD, EXPERT, choosing(1.0), radius=np.array(AT_START) / 0.2 * radius)
+    assert found.shortfall == pytest.approx(0.45 * radius, abs=2e-6)
+    assert found.attained == pytest.approx(0.45 * radius, abs=2e-6)
+    assert found.mismatch == pytest.approx(0.45 * radius)  # κ = γ d/2: states 1 and 2 are as they are.
+
+
+def test_a_return_by_hand():
+    """An expert who earns 0.9 or more: R(1) = 1 and R(0) = 0 at worst, of which the policy has half."""
+    found = guarantee(WORLD, EXPERT, choosing(0.5), expert_return=0.9)
+    assert found.return_bound == pytest.approx(0.45, abs=2e-6)
+    assert "If the expert earns at least 0.9, the policy earns 0.45" in found.summary()
+    nothing = guarantee(WORLD, EXPERT, choosing(0.0), expert_return=0.9)
+    assert (nothing.return_bound, nothing.vacuous, nothing.episodes_needed) == (0.0, True, None)
+    assert "no number of episodes" in nothing.summary()
+
+
+def test_data_by_hand():
+    """A thousand like walks: the flow of the world says what the sample leaves open, and nothing is lost."""
+    walks = Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True)
+    found = guarantee(WORLD, walks, choosing(0.75))
+    assert found.shortfall == pytest.approx(0.225, abs=2e-6)
+    assert (found.vacuous, found.episodes_needed, found.confidence) == (False, 1000, 0.95)
+    assert found.summary().startswith(
+        "with 95 % confidence the policy earns at least what the expert earns, less 0.225"
+    )
+
+
+def test_few_data_are_vacuous_and_say_when_they_would_not_be():
+    walks = Demonstrations.from_arrays([[0, 1]] * 5, terminated=True)
+    found = guarantee(WORLD, walks, choosing(0.75))
+    assert found.vacuous
+    assert found.shortfall == pytest.approx(found.without_data, rel=1e-3)
+    assert found.episodes_needed is not None
+    assert found.episodes_needed > 5
+    enough = Demonstrations.from_arrays([[0, 1]] * (2 * found.episodes_needed), terminated=True)
+    assert not guarantee(WORLD, enough, choosing(0.75)).vacuous
+
+
+def random_world(seed, states=4, actions=2):
+    rng = np.random.default_rng(seed)
+    return MDP(
+        rng.dirichlet(np.full(states, 0.5), (states, actions)), discount=0.8, initial=rng.dirichlet(np.ones(states))
+    )
+
+
+def best(world, reward):
+    """Return the occupancy of an optimal policy, by enumeration in NumPy."""
+    rows, start, found = np.asarray(world.kernel.to_array()), np.asarray(world.initial), []
+    for actions in np.ndindex(*(rows.shape[1],) * len(rows)):
+        chain = rows[np.arange(len(rows)), actions]
+        found.append(np.linalg.solve((np.eye(len(rows)) - 0.8 * chain).T, 0.2 * start))
+    return max(found, key=lambda rho: rho @ reward)
+
+
+def nearby(world, radius, rng):
+    """Return a world within the radius: rows mixed with random certain ones, as far as they may be."""
+    rows = np.asarray(world.kernel.to_array())
+    towards = np.eye(len(rows))[rng.integers(len(rows), size=rows.shape[:2])]
+    distance = np.abs(towards - rows).sum(-1, keepdims=True)
+    weight = np.minimum(1, radius / np.maximum(distance, 1e-9)) * rng.choice([0, 1, 1], size=(*rows.shape[:2], 1))
+    return MDP(rows + weight * (towards - rows), discount=0.8, initial=world.initial)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_mismatch_and_error_both_sides_meet(seed):
+    world, rng = random_world(seed), np.random.default_rng(seed)
+    policy = rng.dirichlet(np.ones(2), 4)
+    found = guarantee(world, best(world, rng.uniform(size=4)), policy)
+    assert found.attained == pytest.approx(found.shortfall, abs=1e-5)
+    assert found.shortfall > 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_reward_and_no_world_is_worse_than_the_bound(seed):
+    world, rng, radius = random_world(seed), np.random.default_rng(seed), 0.3
+    policy = rng.dirichlet(np.ones(2), 4)
+    worst = -np.inf
+    expert_world = nearby(world, radius, rng)
+    truth = rng.uniform(size=4)
+    rho = best(expert_world, truth)
+    found = guarantee(world, rho, policy, radius=radius)
+    for _ in range(200):
+        reward = np.clip(truth + rng.normal(size=4) * rng.choice([0.02, 0.2, 1]), 0, 1)
+        if rho @ reward < best(expert_world, reward) @ reward - 1e-12:
+            continue  # It does not explain the expert.
+        other = np.asarray(nearby(world, radius, rng).kernel.to_array())
+        chain = np.einsum("sa,sat->st", policy, other)
+        own = np.linalg.solve((np.eye(4) - 0.8 * chain).T, 0.2 * np.asarray(world.initial))
+        worst = max(worst, float((rho - own) @ reward))
+    assert 0 < worst <= found.shortfall
+    assert found.attained is None or found.attained <= found.shortfall
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_the_worst_world_is_that_of_the_certificate(radius):
+    world, rng = random_world(7), np.random.default_rng(7)
+    policy, reward = rng.dirichlet(np.ones(2), 4), rng.uniform(size=4)
+    around = Surroundings.of(world, radius)
+    expected = 0.2 * float(certify(world, policy, reward, radius=radius).worst_return)
+    found = around.lowest_return(policy, reward)
+    assert found.value == pytest.approx(expected, abs=1e-9)
+    assert float(found.occupancy @ reward) == pytest.approx(expected, abs=1e-8)
+    least, most = around.occupancy_limits(policy)
+    own = 0.2 * np.linalg.solve(
+        np.eye(4) - 0.8 * np.einsum("sa,sat->st", policy, around.rows).T, np.asarray(world.initial)
+    )
+    assert np.all((least <= own + 1e-9) & (own <= most + 1e-9))
+
+
+def test_the_most_by_which_occupancies_move():
+    """One strength everywhere: κ = γσ / (1-γ+γσ), and attained where mass that went astray never comes back."""
+    around = Surroundings.of(WORLD, 0.4)
+    assert around.deviation() == pytest.approx(0.9 * 0.2 / (0.1 + 0.9 * 0.2))
+    still = MDP([[[1.0, 0.0]], [[0.0, 1.0]]], discount=0.9, initial=[1.0, 0.0])
+    leaving = Surroundings.of(still, [[0.4], [0.0]])
+    found = leaving.lowest_return(np.ones((2, 1)), np.array([1.0, 0.0])).value
+    assert 1 - found == pytest.approx(0.9 * 0.2 / (0.1 + 0.9 * 0.2))
+    assert leaving.deviation() == pytest.approx(1 - found)
+    assert Surroundings.of(WORLD, 0.0).deviation() == 0
+
+
+def test_the_box_covers_all_entries_together():
+    world, policy = random_world(3), np.full((4, 2), 0.5)
+    chain = np.asarray(world.kernel.to_array()).mean(1)
+    truth = np.linalg.solve((np.eye(4) - 0.8 * chain).T, 0.2 * np.asarray(world.initial))
+    missed = 0
+    for draw in range(40):
+        demos = sample_demonstrations(world, policy, episodes=40, horizon=10, key=jax.random.key(draw))
+        lower, upper = occupancy_box(demos, world, confidence=0.5)
+        missed += not np.all((lower <= truth) & (truth <= upper))
+    assert missed <= 20
+    assert np.all(upper - lower < 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"suboptimality": 1.5}, "the suboptimality is 1.5, but a number from 0 to 1 is needed."),
+        ({"expert_return": 2}, "the expert's return is 2, but a number above 0 and at most 1 is needed"),
+        ({"radius": 3}, "the radius is 3.0, but ℓ1 distances of distributions are from 0 to 2."),
+        ({"demonstrations": [0.5, 0.25, 0.25]}, "no expert in a world within the radius has the occupancy"),
+    ],
+)
+def test_refusals(options, sentence):
+    given = {"demonstrations": EXPERT, **options}
+    with pytest.raises(InvalidInputError) as error:
+        guarantee(WORLD, given.pop("demonstrations"), choosing(1.0), **given)
+    assert sentence in str(error.value)
