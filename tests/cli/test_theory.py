@@ -119,3 +119,24 @@ def test_the_theory_of_object_world_learns_with_a_network():
     learnt = np.asarray(report.standard.fit.reward)
     assert np.ptp(learnt) > 0.01  # A linear reward starts from zero.
     assert learnt == pytest.approx(np.asarray(start))
+
+
+def test_a_guarantee_from_demonstrations(here, capsys):
+    save(Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True), here / "walks.npz")
+    status, out, _ = robustirl("theory --demos walks.npz --guarantee --radius 0.2", capsys)
+    assert status == 0
+    assert "less 0.09 (returns from 0 to 1), in every world within 0.2 of the learner's" in out  # γ d/2, from state 0.
+    assert "It rests on 1000 independent episodes" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--guarantee", "--guarantee needs demonstrations; give some with --demos."),
+        ("--radius 0.1", "--radius 0.1 is for a guarantee; ask for one with --guarantee."),
+    ],
+)
+def test_a_guarantee_needs_demonstrations(words, sentence, capsys):
+    status, _, err = robustirl(f"theory {words}", capsys)
+    assert status == 2
+    assert sentence in err

@@ -50,7 +50,8 @@ class Theory:
     guarantee: bool = False
     """With --demos: bound how much less than the expert a fitted policy can earn, from the demonstrations alone."""
     radius: float | None = None
-    """With --guarantee: how far, in l1, every row of the expert's world may be from the learner's; 0 if omitted."""
+    """With --guarantee: how far, in l1, every row of the expert's world may be from the learner's; 0 if omitted. States
+    that are never left are taken as they are."""
     alpha: float | None = None
     """The player's chance of control; by the rule 1 - d/2 when left out."""
     discount: float | None = None

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from robustirl.demonstrations import (
     AlphaEstimate,
     Demonstrations,
@@ -10,7 +12,7 @@ from robustirl.demonstrations import (
     estimate_occupancy,
 )
 from robustirl.irl import fit
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, absorbing_states
 from robustirl.theory import Closest, Guarantee, Matching, closest_occupancy, find_matching_policy, guarantee
 
 
@@ -82,7 +84,8 @@ def report_guarantee(
     Args:
         learner: M^L.
         demonstrations: What the expert did.
-        radius: How far the expert's world, and the one the policy will act in, may be from the learner's.
+        radius: How far the expert's world, and the one the policy will act in, may be from the learner's. States that
+            are never left are taken as they are.
         alpha: α of the fit.
         tail: See `estimate_occupancy`.
 
@@ -95,4 +98,6 @@ def report_guarantee(
     demonstrations.check_against(learner)
     estimate = estimate_occupancy(demonstrations, learner, tail=tail)
     learned = fit(learner, estimate.occupancy, alpha=alpha, throw=False)
-    return guarantee(learner, demonstrations, learned.player, radius=radius)
+    ends = absorbing_states(learner)[:, None]
+    by_pair = np.where(ends, 0.0, np.full(np.asarray(learner.mask).shape, radius))
+    return guarantee(learner, demonstrations, learned.player, radius=by_pair)

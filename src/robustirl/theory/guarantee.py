@@ -83,10 +83,11 @@ class Guarantee:
     def summary(self) -> str:
         """Return the guarantee in words, with what it rests on."""
         sure = "" if self.episodes is None else f"with {100 * self.confidence:g} % confidence "
+        where = f"every world within {self.radius:.3g} of the learner's" if self.radius else "the learner's world"
+        within = f" within {self.suboptimality:g}" if self.suboptimality else ""
         lines = [
             f"{sure}the policy earns at least what the expert earns, less {self.shortfall:.3g} (returns from 0 to 1),"
-            f" in every world within {self.radius:.3g} of the learner's, under every reward in [0,1] that explains the"
-            " expert" + (f" within {self.suboptimality:g}." if self.suboptimality else ".")
+            f" in {where}, under every reward in [0,1] that explains the expert{within}."
         ]
         if self.return_bound is not None:
             lines.append(
@@ -95,9 +96,11 @@ class Guarantee:
         if self.attained is not None:
             lines.append(f"A shortfall of {self.attained:.3g} does occur for one such reward.")
         data = "an exact occupancy" if self.episodes is None else f"{self.episodes} independent episodes"
+        own = "some world within the radius" if self.radius else where
+        moves = f" The radius moves occupancies by up to {self.mismatch:.3g}." if self.radius else ""
         lines.append(
-            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1), on an"
-            f" expert who is optimal, and on the radius, which moves occupancies by up to {self.mismatch:.3g}."
+            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1) and on an"
+            f" expert who is optimal{within} in {own}.{moves}"
         )
         if self.vacuous:
             remedy = (
