@@ -8,48 +8,62 @@ import pytest
 
 from robustirl import envs, planning
 from robustirl.demonstrations import sample_demonstrations
-from robustirl.irl import alpha_selection, select_alpha
-from robustirl.irl.alpha_selection import admissible_candidates, choose
+from robustirl.irl import RobustIRL, alpha_selection, select_alpha
+from robustirl.irl.alpha_rules import AlphaCurves, admissible_candidates, choose_candidate
 
-THREE = np.array([1.0, 0.9, 0.8])
-PLANNED = np.ones(3, bool)
+ALPHAS = np.array([1.0, 0.9, 0.8])
 
 
-@pytest.mark.parametrize(
-    ("gap", "distance", "excess", "planned", "expected"),
-    [
-        ([0.0, 0.04, 0.09], [0.0, 0.1, 0.2], [0, 0, 0], [1, 1, 1], [1, 1, 1]),
-        ([0.0, 0.06, 0.09], [0.0, 0.1, 0.2], [0, 0, 0], [1, 1, 1], [1, 0, 0]),  # What follows a refusal is refused.
-        ([0.02, 0.03, 0.04], [0.02, 0.02, 0.02], [0, 0, 0], [1, 1, 1], [1, 0, 0]),  # A calmer expert.
-        ([0.0, 0.01, 0.02], [0.0, 0.3, 1.5], [0, 0.01, 0.1], [1, 1, 1], [1, 1, 0]),  # A player that waits.
-        ([0.0, 0.01, 0.02], [0.0, 0.3, 0.5], [0, 0.01, 0.06], [1, 1, 1], [1, 1, 0]),
-        ([0.0, 0.0, 0.0], [0.0, 0.1, 0.2], [0, 0, 0], [1, 0, 1], [1, 0, 0]),
-        ([0.2, 0.1, 0.1], [0.2, 0.3, 0.4], [0, 0, 0], [1, 1, 1], [1, 0, 0]),  # Standard IRL has failed itself.
-    ],
-)
-def test_an_opponent_may_miss_half_of_what_it_explains(gap, distance, excess, planned, expected):
-    gaps, distances, excesses = (np.array(x, float) for x in (gap, distance, excess))
-    found = admissible_candidates(gaps, distances, excesses, np.array(planned, bool))
-    assert found.tolist() == [bool(x) for x in expected]
+def curves(**given):
+    """Return curves of three candidates that nothing speaks against, but for what is given."""
+    columns = {"gap": [0.0, 0.01, 0.02], "distance": [0.0, 0.1, 0.2], "excess": [0, 0, 0], "slowness": [1, 1, 1]}
+    columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1]} | {k: v for k, v in given.items() if k != "planned"}
+    numbers = {name: np.array(values, float) for name, values in columns.items()}
+    return AlphaCurves(candidates=ALPHAS, planned=np.array(given.get("planned", [1, 1, 1]), bool), **numbers)
 
 
 @pytest.mark.parametrize(
-    ("gain", "error", "admissible", "place", "decisive", "why"),
+    ("given", "expected", "why"),
     [
-        ([0, 8.5, 10], [0, 1, 1], [1, 1, 1], 1, True, "higher by 8.5 ± 1"),  # Enough, and closer to 1.
-        ([0, 5, 10], [0, 1, 1], [1, 1, 1], 2, True, "α is 0.8"),
-        ([0, 5, 10], [0, 1, 1], [1, 1, 0], 1, True, "α is 0.9"),
-        ([0, 5, 10], [0, 1, 1], [1, 0, 0], 0, True, "already at α = 0.9"),
-        ([0, 5, 10], [0, 6, 11], [1, 1, 1], 0, False, "than the two halves of the data differ"),
-        ([0, -1, -2], [0, 0, 0], [1, 1, 1], 0, False, "than the two halves of the data differ"),
+        ({"gap": [0.0, 0.04, 0.09]}, [1, 1, 1], ""),
+        # What follows a refusal is refused.
+        ({"gap": [0.0, 0.06, 0.09]}, [1, 0, 0], "moves the player by 0.1 in l1 and misses the expert's visits by 0.06"),
+        ({"gap": [0.02, 0.03, 0.04], "distance": [0.02] * 3}, [1, 0, 0], "moves the player by 0 in l1"),  # Calmer.
+        ({"distance": [0.0, 1.1, 1.5]}, [1, 0, 0], "the player is 1.1 from the expert's visits"),
+        ({"distance": [0.0, 0.3, 1.5]}, [1, 1, 0], ""),
+        ({"excess": [0, 0.06, 0.06]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
+        ({"slowness": [1, 1.5, 1.5]}, [1, 0, 0], "takes 1.5 times as long as standard IRL"),  # A player that waits.
+        ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
+        ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
     ],
 )
-def test_the_gain_decides_among_the_admissible(gain, error, admissible, place, decisive, why):
-    gap, distance = np.array([0.0, 0.01, 0.02]), np.array([0.0, 0.1, 0.2])
-    arrays = np.array(gain, float), np.array(error, float), np.array(admissible, bool)
-    found = choose(THREE, gap, distance, *arrays, episodes=100)
+def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, why):
+    assert admissible_candidates(curves(**given)).tolist() == [bool(x) for x in expected]
+    place, _, note = choose_candidate(curves(**given), episodes=100)
+    assert (place == 0) == (sum(expected) == 1)
+    assert why in note
+
+
+@pytest.mark.parametrize(
+    ("gain", "error", "gap", "place", "decisive", "why"),
+    [
+        ([0, 8.5, 10], [0, 1, 1], 0.02, 1, True, "higher by 8.5 ± 1"),  # Enough, and closer to 1.
+        ([0, 5, 10], [0, 1, 1], 0.02, 2, True, "α is 0.8"),
+        ([0, 5, 10], [0, 1, 1], 0.2, 1, True, "α is 0.9"),
+        ([0, 5, 10], [0, 6, 11], 0.02, 0, False, "than the two halves of the data differ"),
+        ([0, -1, -2], [0, 0, 0], 0.02, 0, False, "than the two halves of the data differ"),
+    ],
+)
+def test_the_gain_decides_among_the_admissible(gain, error, gap, place, decisive, why):
+    found = choose_candidate(curves(gain=gain, gain_error=error, gap=[0.0, 0.01, gap]), episodes=100)
     assert found[:2] == (place, decisive)
     assert why in found[2]
+
+
+def test_few_episodes_and_a_single_candidate_decide_nothing():
+    assert choose_candidate(curves(), episodes=9)[:2] == (0, False)
+    found = select_alpha(envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state"), candidates=[1])
+    assert (found.alpha, found.decisive, found.note) == (1.0, False, "α stays 1: there is no other candidate.")
 
 
 @functools.cache
@@ -83,12 +97,13 @@ def test_the_choice_removes_a_share_of_what_standard_irl_loses(name, model, lear
     found = select_alpha(world, demos(name, expert, model, kind=kind))
     chosen, at_one = lost(name, learner, model, [found.fit.player, found.fits[0].player])
     assert 1 - chosen / at_one >= least
-    assert (found.alpha < 1) == (least > 0)
+    assert found.alpha < 1 or least == 0
     assert found.note.startswith(f"α is {found.alpha:g}" if found.alpha < 1 else "α stays 1")
 
 
 def test_the_curves_belong_to_the_candidates():
-    found = select_alpha(envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state"), candidates=[0.9])
+    world, walks = envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state")
+    found = select_alpha(world, walks, candidates=[0.9])
     assert found.candidates.tolist() == [1.0, 0.9]
     assert found.gap[0] == pytest.approx(found.distance[0], abs=1e-6)  # At α = 1 the player is the mixture.
     assert found.gain[0] == 0
@@ -96,6 +111,16 @@ def test_the_curves_belong_to_the_candidates():
     assert found.gap[list(found.candidates).index(found.alpha)] == float(found.fit.verdict.occupancy_gap)
     assert np.isfinite(found.log_likelihood).all()
     assert (found.log_likelihood_error > 0).all()
+
+
+def test_what_was_compared_is_what_the_estimator_returns():
+    world, walks = envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state")
+    model, found = RobustIRL().fit(world, walks), select_alpha(world, walks)
+    again = RobustIRL(alpha=found.alpha).fit(world, walks)
+    assert model.alpha_ == found.alpha < 1
+    np.testing.assert_array_equal(model.policy_, found.fit.player)
+    np.testing.assert_allclose(again.policy_, found.fit.player, atol=1e-9)
+    assert model.alpha_estimate_.note == found.note  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def test_large_worlds_have_fewer_candidates():

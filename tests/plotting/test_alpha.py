@@ -15,6 +15,8 @@ def selection(alpha=0.9):
         gap=np.array([0.01, 0.02, 0.2]),
         distance=np.array([0.01, 0.21, 0.31]),
         excess=zeros,
+        slowness=zeros + 1,
+        planned=zeros == 0,
         gain=np.array([0.0, 2.0, 3.0]),
         gain_error=np.array([0.0, 0.5, 0.6]),
         log_likelihood=zeros,

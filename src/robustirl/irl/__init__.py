@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
+from robustirl.irl.alpha_rules import SHARE as SHARE
+from robustirl.irl.alpha_rules import AlphaCurves as AlphaCurves
+from robustirl.irl.alpha_rules import choose_candidate as choose_candidate
 from robustirl.irl.alpha_selection import CANDIDATES as CANDIDATES
-from robustirl.irl.alpha_selection import SHARE as SHARE
 from robustirl.irl.alpha_selection import AlphaSelection as AlphaSelection
 from robustirl.irl.alpha_selection import select_alpha as select_alpha
 from robustirl.irl.estimator import NotFittedError as NotFittedError

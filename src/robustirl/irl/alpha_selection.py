@@ -1,26 +1,6 @@
-r"""Choose α by fitting several and comparing what each opponent explains with what it leaves unexplained.
+"""Choose α by fitting several and comparing what each opponent explains with what it leaves unexplained.
 
-Let ρ_E be the expert's occupancy, ρ_α that of the player of the fit at α **alone** in the learner's world, and ρ_mix
-that of player and opponent together, all discounted. Two distances describe a fit:
-
-    D(α) = ‖ρ_α - ρ_E‖₁        what the opponent has to account for
-    g(α) = ‖ρ_mix - ρ_E‖₁      what is left unaccounted for, the occupancy gap
-
-At α = 1 both are the gap of standard IRL. A smaller α moves the player away from the expert (D grows) towards what the
-expert would do undisturbed, as long as the opponent brings the mixture back (g stays). An α is *admissible* if
-
-    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE),
-
-that is, if at most half of what the opponent changes misses the expert; if the player alone puts at most EXCESS more
-mass than standard IRL on states that it visits more than three times as often as the expert; if D(α) <= FARTHEST; if
-planning succeeded; and if every larger candidate is admissible too. For a calmer expert D hardly grows while g does,
-and where a push is final the player waits in a few states. These rules refuse both without knowing the cause.
-
-Among the admissible α the reward decides. Standard IRL is fitted to each half of the episodes; its reward judges the
-return of every player, and the difference between the two halves is the standard error. The largest α with at least
-ENOUGH of the best gain is taken, if that gain is beyond the error; otherwise α is 1.
-
-All thresholds were chosen on the worlds of `docs/choosing-alpha.md`, where the study measures them.
+The rules are in `alpha_rules.py`; here are the fits and the curves that the rules need.
 """
 
 import dataclasses
@@ -33,38 +13,30 @@ from jaxtyping import Bool, Float
 from robustirl._runtime import ShortRepr, draw, html_columns, joined, working_precision
 from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
 from robustirl.errors import InvalidInputError
+from robustirl.irl._callbacks import Interrupted
+from robustirl.irl.alpha_rules import FEWEST_EPISODES, OFTEN, AlphaCurves, admissible_candidates, choose_candidate
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
 from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP, as_alpha, as_world
+from robustirl.irl.optimizers import ADAM, paper_optimizer
+from robustirl.mdp import MDP, absorbing_states, as_alpha, as_world
 from robustirl.planning import state_occupancy
 from robustirl.rewards import AbstractReward
 
 CANDIDATES = (1.0, 0.99, 0.98, 0.95, 0.925, 0.9, 0.85, 0.8, 0.7, 0.6)
 FEW_CANDIDATES = (1.0, 0.98, 0.95, 0.9, 0.8)
 LARGE_WORLD = 5000  # States; beyond, the default is `FEW_CANDIDATES`, because every candidate is a fit.
-FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
-SHARE = 0.5  # Of what the opponent changes, the part that may miss the expert.
-NEGLIGIBLE = 5e-4  # A gap in l1 that says nothing: fits end this far from their limits.
-EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
-OFTEN = 3.0
-FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
-WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
-ENOUGH = 0.8  # Of the best gain.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AlphaSelection(ShortRepr):
+class AlphaSelection(AlphaCurves, ShortRepr):
     """The α that was chosen, and the curves that decided; every array has one entry a candidate.
+
+    The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `slowness`, `planned`, `gain` and
+    `gain_error`.
 
     Attributes:
         alpha: α, one of the candidates.
-        candidates: `[K]`, the α that were fitted, from 1 downwards.
-        gap: `[K]`, g(α), the occupancy gap of player and opponent together.
-        distance: `[K]`, D(α), the distance of the player alone to the expert.
-        excess: `[K]`, mass of the player alone beyond three times the expert's visits.
-        gain: `[K]`, return of the player less that of standard IRL, by rewards learned from the two halves of the data.
-        gain_error: `[K]`, its standard error.
         log_likelihood: `[K]`, mean log-probability of the expert's moves, states only; see `RobustIRL.score`.
         log_likelihood_error: `[K]`, its standard error over episodes.
         admissible: `[K]`, whether the fit is no worse than standard IRL by what the learner can see.
@@ -75,12 +47,6 @@ class AlphaSelection(ShortRepr):
     """
 
     alpha: float
-    candidates: Float[np.ndarray, " K"]
-    gap: Float[np.ndarray, " K"]
-    distance: Float[np.ndarray, " K"]
-    excess: Float[np.ndarray, " K"]
-    gain: Float[np.ndarray, " K"]
-    gain_error: Float[np.ndarray, " K"]
     log_likelihood: Float[np.ndarray, " K"]
     log_likelihood_error: Float[np.ndarray, " K"]
     admissible: Bool[np.ndarray, " K"]
@@ -107,8 +73,8 @@ class AlphaSelection(ShortRepr):
     def _repr_html_(self) -> str:
         columns = {
             "α": [f"{alpha:g}" + (" ←" if alpha == self.alpha else "") for alpha in self.candidates],
-            "explained": [f"{x - self.distance[0]:.3g}" for x in self.distance],
-            "missed": [f"{max(x - self.gap[0], 0):.3g}" for x in self.gap],
+            "explained": [f"{x:.3g}" for x in self.explained],
+            "missed": [f"{max(x, 0):.3g}" for x in self.missed],
             "gain": [f"{x:.3g} ± {e:.2g}" for x, e in zip(self.gain, self.gain_error, strict=True)],
             "admissible": ["yes" if x else "no" for x in self.admissible],
         }
@@ -129,7 +95,7 @@ class AlphaSelection(ShortRepr):
             decisive=self.decisive,
             note=self.note,
             method="fits",
-            excess=float(self.distance[chosen] - self.distance[0]),
+            excess=float(self.explained[chosen]),
             moves=moves,
             confidence=confidence,
         )
@@ -171,110 +137,57 @@ def select_alpha(
         (0.85, True, True)
     """
     demonstrations.check_against(as_world(mdp))
+    demonstrations = demonstrations.infer_terminated(mdp)
     alphas = _as_candidates(candidates, mdp.num_states)
-    episodes = len(demonstrations)
     parts = [demonstrations]
-    if episodes >= FEWEST_EPISODES:
+    if len(demonstrations) >= FEWEST_EPISODES:
         # Every other episode, so that a trend in the order of the recording is in both halves.
         parts += [demonstrations[0::2], demonstrations[1::2]]
-    occupancies = [_occupancy(part, mdp, tail) for part in parts]
-    targets = [occupancies[0]] * len(alphas) + occupancies[1:]
-    # The rules below were measured with the paper's steps.
-    settings = {
-        **PAPER_SETTINGS,
-        **{name: value for name, value in options.items() if value is not None},
-        "throw": False,
-    }
-    fits = fit_many(
-        [mdp] * len(targets),
-        targets,
-        [*alphas, *[1.0] * (len(parts) - 1)],
-        rewards=reward,
-        **settings,
-    )
-    fitted, halves = fits[: len(alphas)], fits[len(alphas) :]
-    alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])
-    gap = np.array([float(one.verdict.occupancy_gap) for one in fitted])
-    distance = np.abs(alone - occupancies[0]).sum(1)
-    excess = np.maximum(alone - OFTEN * occupancies[0], 0).sum(1)
-    planned = np.array([bool(one.verdict.valid) for one in fitted])
-    gains = np.array([_gains(alone, fitted, half.reward, float(mdp.discount)) for half in halves])
-    gain = gains.mean(0) if len(gains) else np.zeros(len(alphas))
-    gain_error = np.abs(np.diff(gains, axis=0)[0]) / 2 if len(gains) else np.full(len(alphas), np.inf)
-    admissible = admissible_candidates(gap, distance, excess, planned)
-    chosen, decisive, note = choose(np.array(alphas), gap, distance, gain, gain_error, admissible, episodes)
+    occupancies = [np.asarray(estimate_occupancy(part, mdp, tail=tail).occupancy) for part in parts]
+    settings = {**{name: value for name, value in options.items() if value is not None}, "throw": False}
+    fitted = fit_many([mdp] * len(alphas), occupancies[:1] * len(alphas), alphas, rewards=reward, **settings)
+    # The judges take the paper's steps. The default runs on until it matches the noise of the data, where rewards of
+    # 10⁴ and more have no say in how good other policies are.
+    judging = {**settings, **PAPER_SETTINGS, "tolerance": None}
+    judging["optimizer"] = ADAM if reward is None else paper_optimizer(reward)
+    count = len(parts) - 1
+    try:
+        halves = fit_many([mdp] * count, occupancies[1:], [1.0] * count, rewards=reward, **judging) if count else []
+    except Interrupted:
+        raise Interrupted(fitted) from None  # Whoever keeps a fit wants one of all episodes.
+    curves = _curves(mdp, alphas, fitted, halves, occupancies[0])
+    place, decisive, note = choose_candidate(curves, len(demonstrations))
     scores = [_per_episode(mdp, one, demonstrations) for one in fitted]
     return AlphaSelection(
-        alpha=alphas[chosen],
-        candidates=np.array(alphas),
-        gap=gap,
-        distance=distance,
-        excess=excess,
-        gain=gain,
-        gain_error=gain_error,
+        **{field.name: getattr(curves, field.name) for field in dataclasses.fields(AlphaCurves)},
+        alpha=alphas[place],
         log_likelihood=np.array([mean for mean, _ in scores]),
         log_likelihood_error=np.array([error for _, error in scores]),
-        admissible=admissible,
+        admissible=admissible_candidates(curves),
         decisive=decisive,
         note=note,
-        episodes=episodes,
+        episodes=len(demonstrations),
         fits=tuple(fitted),
     )
 
 
-def admissible_candidates(
-    gap: Float[np.ndarray, " K"],
-    distance: Float[np.ndarray, " K"],
-    excess: Float[np.ndarray, " K"],
-    planned: Bool[np.ndarray, " K"],
-) -> Bool[np.ndarray, " K"]:
-    """Return which candidates, given from 1 downwards, are no worse than the first by what the learner can see.
-
-    Example:
-        >>> gap, distance = np.array([0.0, 0.01, 0.03]), np.array([0.0, 0.04, 0.05])
-        >>> admissible_candidates(gap, distance, np.zeros(3), np.ones(3, bool)).tolist()
-        [True, True, False]
-    """
-    fine = planned & (gap - gap[0] <= np.maximum(SHARE * (distance - distance[0]), NEGLIGIBLE))
-    fine &= (excess <= excess[0] + EXCESS) & (distance <= FARTHEST) & (gap[0] <= WORST_STANDARD_GAP)
-    fine[0] = True
-    return np.logical_and.accumulate(fine)
-
-
-def choose(
-    alphas: Float[np.ndarray, " K"],
-    gap: Float[np.ndarray, " K"],
-    distance: Float[np.ndarray, " K"],
-    gain: Float[np.ndarray, " K"],
-    gain_error: Float[np.ndarray, " K"],
-    admissible: Bool[np.ndarray, " K"],
-    episodes: int,
-) -> tuple[int, bool, str]:
-    """Return the place of the chosen candidate, whether the data decided, and the reason in a sentence."""
-    if episodes < FEWEST_EPISODES:
-        note = f"{episodes} episodes are too few to compare two halves of them ({FEWEST_EPISODES} are needed)"
-        return 0, False, f"α stays 1: {note}."
-    if gap[0] > WORST_STANDARD_GAP:
-        note = f"standard IRL itself misses the expert's visits by {gap[0]:.2g} in l1, so fits cannot be compared"
-        return 0, False, f"α stays 1: {note}."
-    if not admissible[1:].any():
-        note = (
-            f"already at α = {alphas[1]:g} the opponent moves the player by {distance[1] - distance[0]:.2g} in l1 and"
-            f" misses the expert's visits by {gap[1] - gap[0]:.2g} more than standard IRL"
-        )
-        return 0, True, f"α stays 1: {note}."
-    sure = admissible & (gain > gain_error)
-    if not sure.any():
-        note = "no admissible α is better than 1 by more than the two halves of the data differ"
-        return 0, False, f"α stays 1: {note}."
-    best = gain[sure].max()
-    place = int(np.argmax(sure & (gain >= ENOUGH * best)))
-    note = (
-        f"α is {alphas[place]:g}: the opponent explains {distance[place] - distance[0]:.2g} of the expert's visits in"
-        f" l1, misses {max(gap[place] - gap[0], 0):.2g}, and the player's return is higher by {gain[place]:.2g} ±"
-        f" {gain_error[place]:.1g} under the rewards of both halves of the data."
+def _curves(
+    mdp: MDP, alphas: Sequence[float], fits: Sequence[Fit], halves: Sequence[Fit], expert: Float[np.ndarray, " S"]
+) -> AlphaCurves:
+    """Return what the fits look like to the learner."""
+    alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fits])
+    gains = np.array([_gains(alone, fits, half.reward, float(mdp.discount)) for half in halves])
+    moving = alone[:, ~absorbing_states(mdp)].sum(1)
+    return AlphaCurves(
+        candidates=np.array(alphas),
+        gap=np.array([float(one.verdict.occupancy_gap) for one in fits]),
+        distance=np.abs(alone - expert).sum(1),
+        excess=np.maximum(alone - OFTEN * expert, 0).sum(1),
+        slowness=moving / moving[0] if moving[0] > 0 else np.ones(len(alphas)),
+        planned=np.array([bool(one.verdict.valid) for one in fits]),
+        gain=gains.mean(0) if len(gains) else np.zeros(len(alphas)),
+        gain_error=np.abs(np.diff(gains, axis=0)[0]) / 2 if len(gains) else np.full(len(alphas), np.inf),
     )
-    return place, True, note
 
 
 def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> list[float]:
@@ -285,10 +198,6 @@ def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> lis
     if not given:
         raise InvalidInputError("there are no candidates for alpha; give at least one number with 0 < alpha <= 1.")
     return sorted({1.0, *given}, reverse=True)
-
-
-def _occupancy(part: Demonstrations, mdp: MDP, tail: str) -> Float[np.ndarray, " S"]:
-    return estimate_occupancy(part, num_states=mdp.num_states, discount=float(mdp.discount), tail=tail).occupancy
 
 
 def _gains(

@@ -28,7 +28,8 @@ from robustirl.demonstrations import (
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
-from robustirl.irl.evidence import Evidence, collect_evidence
+from robustirl.irl._result import require_success
+from robustirl.irl.evidence import Evidence, collect_with_fit
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
 from robustirl.irl.judgment import Judgment, judge
 from robustirl.irl.likelihood import move_log_likelihoods
@@ -140,7 +141,7 @@ class RobustIRL:
         mdp = _one_world(mdp)
         given = understand_demonstrations(demonstrations)
         reward, optimizer = self._chosen(as_world(mdp).num_states)
-        evidence = self._collect(
+        evidence, candidate = self._collect(
             mdp,
             given,
             options={
@@ -156,21 +157,25 @@ class RobustIRL:
         estimate = evidence.occupancy_estimate
         occupancy: Any = given if estimate is None else estimate.occupancy
         try:
-            found = fit(
-                mdp,
-                occupancy,
-                alpha=evidence.alpha,
-                reward=reward,
-                optimizer=optimizer,
-                steps=self.steps,
-                tolerance=self.tolerance,
-                temperatures=self.temperatures,
-                planner_tolerance=self.planner_tolerance,
-                initial_parameters=self.initial_parameters,
-                callbacks=callbacks,
-                progress=self.progress,
-                throw=self.throw,
-            )
+            if candidate is not None and self.initial_parameters is None and not callbacks:
+                # It was made with these very settings.
+                found = require_success(candidate, self.tolerance) if self.throw else candidate
+            else:
+                found = fit(
+                    mdp,
+                    occupancy,
+                    alpha=evidence.alpha,
+                    reward=reward,
+                    optimizer=optimizer,
+                    steps=self.steps,
+                    tolerance=self.tolerance,
+                    temperatures=self.temperatures,
+                    planner_tolerance=self.planner_tolerance,
+                    initial_parameters=self.initial_parameters,
+                    callbacks=callbacks,
+                    progress=self.progress,
+                    throw=self.throw,
+                )
         except Interrupted as interrupt:
             if interrupt.fit is not None:
                 self.fit_, self.evidence_, self.world_ = interrupt.fit, evidence, mdp
@@ -182,15 +187,15 @@ class RobustIRL:
         )  # Only now, so that a fit which fails leaves an earlier one.
         return self
 
-    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> Evidence:
-        """Return the evidence; if Ctrl-C ends the choice of α, keep the fit at α = 1 as far as it had come."""
-        collect = functools.partial(collect_evidence, mdp, given, tail=self.tail, confidence=self.confidence)
+    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, Fit | None]:
+        """Return the evidence, and the fit at the chosen α; on Ctrl-C keep that at α = 1 as far as it had come."""
+        collect = functools.partial(collect_with_fit, mdp, given, tail=self.tail, confidence=self.confidence)
         try:
             return collect(alpha=self.alpha, options=options)
         except Interrupted as interrupt:
             if not interrupt.fit:
                 raise
-            self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0), mdp
+            self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0)[0], mdp
             raise Interrupted(self.fit_) from None
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:

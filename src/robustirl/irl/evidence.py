@@ -17,8 +17,9 @@ from robustirl.demonstrations import (
     note_on_ends,
 )
 from robustirl.errors import InvalidInputError
-from robustirl.irl.alpha_selection import select_alpha
+from robustirl.irl.alpha_selection import AlphaSelection, select_alpha
 from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
+from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import AnyArray, ArrayLike
 
@@ -69,6 +70,19 @@ def collect_evidence(
         >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
         (2, [0.625, 0.375], ())
     """
+    return collect_with_fit(mdp, data, alpha=alpha, tail=tail, confidence=confidence, options=options)[0]
+
+
+def collect_with_fit(
+    mdp: MDP,
+    data: Demonstrations | OccupancyEstimate | ArrayLike,
+    *,
+    alpha: float | AnyArray | str,
+    tail: str,
+    confidence: float,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Evidence, Fit | None]:
+    """Return the evidence, and the fit at the α that was chosen, if candidates were fitted for it."""
     discount = float(mdp.discount)
     notes: tuple[str, ...] = ()
     given = data if isinstance(data, Demonstrations) else None
@@ -83,18 +97,20 @@ def collect_evidence(
             f"the occupancy was estimated at discount {estimate.discount!r}, but the world's is {discount!r};"
             " estimate it anew with the world's."
         )
-    chosen, alpha = _alpha(mdp, given, alpha, tail, confidence, options)
-    return Evidence(
+    selection, alpha = _alpha(mdp, given, alpha, tail, options)
+    transitions = None if given is None else given.num_transitions
+    evidence = Evidence(
         discount=discount,
         episodes=None if estimate is None else estimate.episodes,
-        transitions=None if given is None else given.num_transitions,
+        transitions=transitions,
         has_actions=given is not None and given.has_actions,
         alpha=alpha,
         cautions=() if given is None or estimate is None else _cautions(mdp, given, estimate),
-        alpha_estimate=chosen,
+        alpha_estimate=None if selection is None else selection.as_estimate(transitions or 0, confidence),
         occupancy_estimate=estimate,
         notes=notes,
     )
+    return evidence, None if selection is None else selection.fit
 
 
 def _alpha(
@@ -102,9 +118,8 @@ def _alpha(
     demonstrations: Demonstrations | None,
     alpha: float | AnyArray | str,
     tail: str,
-    confidence: float,
     options: Mapping[str, Any],
-) -> tuple[AlphaEstimate | None, float | AnyArray]:
+) -> tuple[AlphaSelection | None, float | AnyArray]:
     """Return the choice of α, if one was asked for, and α."""
     if not isinstance(alpha, str):
         return None, alpha
@@ -113,7 +128,7 @@ def _alpha(
     if demonstrations is None:
         return None, WITHOUT_EVIDENCE
     found = select_alpha(mdp, demonstrations, tail=tail, **options)
-    return found.as_estimate(demonstrations.num_transitions, confidence), found.alpha
+    return found, found.alpha
 
 
 def _cautions(mdp: MDP, demonstrations: Demonstrations, estimate: OccupancyEstimate) -> tuple[str, ...]:

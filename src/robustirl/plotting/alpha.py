@@ -22,12 +22,12 @@ def figure_alpha(selection: AlphaSelection) -> Figure:
     """
     strength = 1 - selection.candidates
     chosen = 1 - selection.alpha
-    explained, missed = (curve - curve[0] for curve in (selection.distance, selection.gap))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.4, 3.4), layout="constrained")
         left, right = figure.subplots(1, 2)
-        left.plot(strength, explained / 2, color=ROBUST[3], marker="v", label="half of what the opponent explains")
-        left.plot(strength, missed, color=ROBUST[1], marker="D", label="what it misses")
+        half = selection.explained / 2
+        left.plot(strength, half, color=ROBUST[3], marker="v", label="half of what the opponent explains")
+        left.plot(strength, selection.missed, color=ROBUST[1], marker="D", label="what it misses")
         left.set(title="admissible while the lower curve is lower", ylabel="visits, l1 distance")
         right.errorbar(
             strength, selection.gain, np.nan_to_num(selection.gain_error, posinf=0.0), color=STANDARD, marker="o",

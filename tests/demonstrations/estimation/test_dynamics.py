@@ -9,6 +9,16 @@ from robustirl.mdp import MDP, uniform_policy
 
 CLEAR = np.array([[[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.1, 0.0, 0.9]]] * 3)
 NOISY = 0.6 * CLEAR + 0.4 / 3
+WINDY = 0.7 * CLEAR + 0.3 * np.eye(3)[[2, 0, 1]][:, None]  # From every state a wind of its own.
+
+
+SAID = {
+    "none": "no mismatch",
+    "noisier": "which an opponent explains",
+    "calmer": "an opponent is the wrong tool",
+    "drift": "the expert's world drifts",
+    "relabelled": "of the moves use an action that has the outcomes of another one",
+}
 
 
 def walks_in(rows, episodes=100):
@@ -35,6 +45,7 @@ def test_the_posterior_mean_of_a_row():
         (CLEAR, CLEAR, "none"),
         (CLEAR, NOISY, "noisier"),
         (NOISY, CLEAR, "calmer"),
+        (CLEAR, WINDY, "drift"),
         (CLEAR, CLEAR[:, [1, 2, 0]], "relabelled"),
         (CLEAR, NOISY[:, [1, 0, 2]], "relabelled"),
     ],
@@ -42,6 +53,7 @@ def test_the_posterior_mean_of_a_row():
 def test_the_kind_of_mismatch_and_the_world_are_found(learner, expert, kind):
     found = estimate_dynamics(MDP(learner, discount=0.9), walks_in(expert))
     assert found.kind == kind
+    assert SAID[kind] in found.note
     assert np.abs(np.asarray(found.world.kernel.to_array()) - expert).max() < 0.1
     if kind == "relabelled":
         assert (found.relabel == found.relabel[0]).all()

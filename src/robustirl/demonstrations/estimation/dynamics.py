@@ -12,21 +12,17 @@ Learning in this world with α = 1 and planning in the learner's with the reward
 """
 
 import dataclasses
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from robustirl._runtime import ShortRepr, working_precision
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate, estimate_alpha
+from robustirl.demonstrations.estimation.mismatch import Mismatch, classify, stray_moves
 from robustirl.demonstrations.estimation.pairs import MOST_ENTRIES, count_array, learner_rows, resembled_actions
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, DenseKernel, absorbing_states, as_positive
-
-RELABELLED_SHARE = 0.05  # Of the moves; more is no accident.
-
-Mismatch = Literal["relabelled", "noisier", "calmer", "none"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,7 +34,8 @@ class DynamicsEstimate(ShortRepr):
         visits: `[S, A]`, moves that were seen of each pair.
         strength: Moves that the prior counts for.
         relabel: `[S, A]`, the learner's action that each recorded one resembles.
-        kind: `relabelled`, `noisier`, `calmer` or `none`, as far as the data tell.
+        kind: `relabelled`, `drift`, `noisier`, `calmer` or `none`, as far as the data tell.
+        note: What follows from it, in a sentence.
         alpha: The estimate of α that belongs to it.
     """
 
@@ -47,6 +44,7 @@ class DynamicsEstimate(ShortRepr):
     strength: float
     relabel: Int[np.ndarray, "S A"]
     kind: Mismatch
+    note: str
     alpha: AlphaEstimate
 
     @property
@@ -95,7 +93,8 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
     relabel = np.where(visits > 0, relabel, fallback)
     alpha = estimate_alpha(mdp, demonstrations)
     noise = float(np.clip(alpha.excess, 0.0, 1.0)) if alpha.alpha < 1 else 0.0
-    prior = (1 - noise) * np.take_along_axis(rows, relabel[..., None], 1) + noise / states
+    near = np.take_along_axis(rows, relabel[..., None], 1)
+    prior = (1 - noise) * near + noise / states
     mean = (counts + strength * prior) / (visits + strength)[..., None]
     mean[stays] = rows[stays]
     mean *= mask[..., None]
@@ -103,11 +102,6 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
     mean = np.divide(mean, sums, out=np.zeros_like(mean), where=sums > 0)
     world = MDP(DenseKernel(mean), discount=float(mdp.discount), initial=mdp.initial, mask=mask)
     share = float(visits[relabel != own].sum() / max(visits.sum(), 1))
-    kind: Mismatch = "none"
-    if share > RELABELLED_SHARE:
-        kind = "relabelled"
-    elif alpha.decisive and alpha.alpha < 1:
-        kind = "noisier"
-    elif "calmer" in alpha.note:
-        kind = "calmer"
-    return DynamicsEstimate(world, visits, strength, relabel, kind, alpha)
+    first = count_array(demonstrations[0::2], (states, actions)) * ~stays[:, None, None]
+    kind, note = classify(share, stray_moves(first, counts - first, near), alpha)
+    return DynamicsEstimate(world, visits, strength, relabel, kind, note, alpha)

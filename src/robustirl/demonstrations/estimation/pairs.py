@@ -26,7 +26,7 @@ from robustirl.mdp import MDP, absorbing_states
 
 MOST_ENTRIES = 2**22  # Of an array `[S, A, S]`; larger worlds are not looked at pair by pair.
 RELABEL_GAIN = 3.0  # Nats by which another action must be likelier.
-BLUR = 1e-3  # Weight of a uniform row, so that one stray move does not rule out an action.
+BLUR = 0.1  # Weight of a uniform row, so that noise or a drift to outcomes that an action never has does not hide it.
 UNAVAILABLE = -1e300  # The log-likelihood of an action that is not to be had; finite, so that it can be subtracted.
 SAME = 1e-9  # Outcomes this close to the likeliest are as likely.
 

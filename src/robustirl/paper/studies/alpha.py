@@ -13,7 +13,7 @@ import dataclasses
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies.alpha_cells import cell_names
-from robustirl.paper.studies.alpha_results import COLUMNS, rows_of, rule_points, shares, worst_rows
+from robustirl.paper.studies.alpha_results import CELL_COLUMNS, COLUMNS, cell_rows, rows_of, rule_points, shares
 from robustirl.paper.studies.alpha_runs import specs_of
 from robustirl.paper.studies.registry import Frame, register_study
 
@@ -31,7 +31,7 @@ class AlphaStudy:
     """Beginnings of the names of cells, such as gridworld-1 or random; all cells if omitted."""
 
     def run(self, frame: Frame) -> None:
-        """Run what is missing, and write a table of groups and one of the worst cells."""
+        """Run what is missing, and write a table of groups and one of all cells."""
         as_count("--draws", self.draws, 1)
         for count in self.episodes:
             as_count("--episodes", count, 1)
@@ -42,7 +42,7 @@ class AlphaStudy:
             )
         records = frame.compute(specs_of(names, self.episodes, self.draws))
         frame.write_table("alpha", COLUMNS, rows_of(records))
-        frame.write_table("alpha-worst", ("cell", "episodes", "mean α", "share of auto", "best"), worst_rows(records))
+        frame.write_table("alpha-cells", CELL_COLUMNS, cell_rows(records))
         from robustirl.paper.figures.alpha import figure_alpha_rule  # Here, so that only drawing loads matplotlib.
 
         auto = [one["auto"] for one in shares(records).values()]

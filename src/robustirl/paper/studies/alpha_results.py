@@ -1,39 +1,59 @@
 """What the runs of the study of α say together: shares, means, worst cells."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
+from robustirl.irl import choose_candidate
 from robustirl.paper.finite.layouts import interval
 from robustirl.paper.studies.alpha_cells import find_cell
-from robustirl.paper.studies.alpha_runs import AlphaRecord
+from robustirl.paper.studies.alpha_runs import ACTIONS, STATES, TRANSFER, AlphaRecord, curves_of, is_number
 
+AUTO = "auto"
 NO_LOSS = 1e-6  # Where α = 1 loses less than this part of the optimum, there is nothing to remove.
 WORST_SHARE = -2.0  # Means count anything worse as this, so that one cell cannot hide all others.
 
-
 Unit = tuple[str, int, int]
 """(cell, episodes, draw)."""
+Measure = Literal["value", "discounted"]
 
 
-def shares(records: Iterable[AlphaRecord]) -> dict[Unit, dict[str, float]]:
+def units_of(records: Iterable[AlphaRecord]) -> dict[Unit, dict[str, AlphaRecord]]:
+    """Return by (cell, episodes, draw) the record of every choice, `auto` included.
+
+    What `auto` takes is decided here, by the rules of `irl.select_alpha` and the curves that were recorded: another
+    rule needs no new fits.
+    """
+    found: dict[Unit, dict[str, AlphaRecord]] = {}
+    for record in records:
+        found.setdefault((record.spec.cell, record.spec.episodes, record.spec.draw), {})[record.spec.choice] = record
+    for (_, episodes, _), own in found.items():
+        place, _, _ = choose_candidate(curves_of(list(own.values())), episodes)
+        own[AUTO] = [record for choice, record in own.items() if is_number(choice)][place]
+    return found
+
+
+def shares(records: Iterable[AlphaRecord], measure: Measure = "value") -> dict[Unit, dict[str, float]]:
     """Return by (cell, episodes, draw) the share of standard IRL's loss that every choice removes.
+
+    Args:
+        records: Those of all choices of the draws.
+        measure: `value` for the return that the cell is measured by, or `discounted`.
 
     Example:
         >>> from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec
-        >>> rows = [AlphaRecord(AlphaSpec("c", 20, 0, choice), 1.0, value, 0.0, 0.0, 0.0, 0.0)
-        ...         for choice, value in (("1", -4.0), ("0.9", -1.0), ("auto", -6.0))]
-        >>> shares(rows)["c", 20, 0]
-        {'1': 0.0, '0.9': 0.75, 'auto': -0.5}
+        >>> rows = [AlphaRecord(AlphaSpec("c", 5, 0, f"{alpha:g}"), alpha, value, 0.0, *[0.0] * 10)
+        ...         for alpha, value in ((1.0, -4.0), (0.9, -1.0))]
+        >>> shares(rows)["c", 5, 0]
+        {'1': 0.0, '0.9': 0.75, 'auto': 0.0}
     """
-    units: dict[Unit, list[AlphaRecord]] = {}
-    for record in records:
-        units.setdefault((record.spec.cell, record.spec.episodes, record.spec.draw), []).append(record)
     found = {}
-    for unit, own in units.items():
-        loss = {record.spec.choice: record.optimum - record.value for record in own}
-        scale = NO_LOSS * max(1.0, abs(own[0].optimum))
-        found[unit] = {name: 1 - lost / loss["1"] if loss["1"] > scale else 0.0 for name, lost in loss.items()}
+    for unit, own in units_of(records).items():
+        best = own["1"].optimum if measure == "value" else own["1"].discounted_optimum
+        loss = {name: best - getattr(record, measure) for name, record in own.items()}
+        some = loss["1"] > NO_LOSS * max(1.0, abs(best))
+        found[unit] = {name: 1 - lost / loss["1"] if some else 0.0 for name, lost in loss.items()}
     return found
 
 
@@ -45,9 +65,10 @@ COLUMNS = (
     "median",
     "worst draw",
     "worst cell",
-    "moves, states",
-    "moves, actions",
-    "transfer",
+    "worst cell, discounted",
+    STATES,
+    ACTIONS,
+    TRANSFER,
     "best fixed α",
     "its mean",
     "best in hindsight",
@@ -56,19 +77,20 @@ COLUMNS = (
 
 def rows_of(records: Sequence[AlphaRecord]) -> list[tuple[str, ...]]:
     """Return the entries under `COLUMNS`, a row per group of cells and number of episodes."""
-    found = shares(records)
+    found, discounted = shares(records), shares(records, "discounted")
     groups = {cell: find_cell(cell).group for cell, _, _ in found}
     rows = []
     for group in [*dict.fromkeys(groups.values()), "all"]:
         for episodes in dict.fromkeys(unit[1] for unit in found):
-            own = {u: s for u, s in found.items() if u[1] == episodes and group in (groups[u[0]], "all")}
+            own = [unit for unit in found if unit[1] == episodes and group in (groups[unit[0]], "all")]
             if own:
-                rows.append((group, str(episodes), *_statistics(own)))
+                numbers = _statistics({u: found[u] for u in own}, {u: discounted[u] for u in own})
+                rows.append((group, str(episodes), *numbers))
     return rows
 
 
-def _statistics(own: dict[Unit, dict[str, float]]) -> tuple[str, ...]:
-    fixed = [name for name in next(iter(own.values())) if _is_number(name)]
+def _statistics(own: dict[Unit, dict[str, float]], discounted: dict[Unit, dict[str, float]]) -> tuple[str, ...]:
+    fixed = [name for name in next(iter(own.values())) if is_number(name)]
 
     def values(name: str) -> np.ndarray:
         return np.array([one[name] for one in own.values()])
@@ -76,46 +98,64 @@ def _statistics(own: dict[Unit, dict[str, float]]) -> tuple[str, ...]:
     def mean(name: str) -> float:
         return float(np.nanmean(np.maximum(values(name), WORST_SHARE)))
 
-    auto = values("auto")
+    auto = values(AUTO)
     around = interval(np.maximum(auto, WORST_SHARE).tolist()) if len(auto) > 1 else None
     best = max(fixed, key=mean)
     hindsight = float(np.mean([max(one[name] for name in fixed) for one in own.values()]))
     return (
-        f"{mean('auto'):.3f}",
+        f"{mean(AUTO):.3f}",
         "" if around is None else f"{around.high - around.mean:.3f}",
         f"{np.median(auto):.3f}",
         f"{auto.min():.2f}",
-        f"{min(_cell_means(own).values()):.2f}",
-        *(f"{mean(name):.3f}" for name in ("moves, states", "moves, actions", "transfer")),
+        f"{min(cell_means(own).values()):.2f}",
+        f"{min(cell_means(discounted).values()):.2f}",
+        *(f"{mean(name):.3f}" for name in (STATES, ACTIONS, TRANSFER)),
         best,
         f"{mean(best):.3f}",
         f"{hindsight:.3f}",
     )
 
 
-def _cell_means(own: dict[Unit, dict[str, float]]) -> dict[tuple[str, int], float]:
-    """Return auto's mean share over draws."""
+def cell_means(own: dict[Unit, dict[str, float]], choice: str = AUTO) -> dict[tuple[str, int], float]:
+    """Return the mean share of a choice over draws, by cell and number of episodes."""
     cells: dict[tuple[str, int], list[float]] = {}
     for (cell, episodes, _), one in own.items():
-        cells.setdefault((cell, episodes), []).append(one["auto"])
+        cells.setdefault((cell, episodes), []).append(one[choice])
     return {cell: float(np.mean(values)) for cell, values in cells.items()}
 
 
-def worst_rows(records: Sequence[AlphaRecord], count: int = 15) -> list[tuple[str, ...]]:
-    """Return the cells with the smallest mean share of auto: name, episodes, mean α, share, best in hindsight."""
-    found = shares(records)
-    means = _cell_means(found)
-    alphas: dict[tuple[str, int], list[float]] = {}
-    for record in records:
-        if record.spec.choice == "auto":
-            alphas.setdefault((record.spec.cell, record.spec.episodes), []).append(record.alpha)
+CELL_COLUMNS = (
+    "cell",
+    "episodes",
+    "draws",
+    "mean α",
+    "share of auto",
+    "worst draw",
+    "discounted",
+    "best in hindsight",
+    STATES,
+    ACTIONS,
+    TRANSFER,
+)
+
+
+def cell_rows(records: Sequence[AlphaRecord]) -> list[tuple[str, ...]]:
+    """Return the entries under `CELL_COLUMNS`, a row per cell and number of episodes, the worst for `auto` first."""
+    units, found, discounted = units_of(records), shares(records), cell_means(shares(records, "discounted"))
+    means = {choice: cell_means(found, choice) for choice in (AUTO, STATES, ACTIONS, TRANSFER)}
     rows = []
-    for cell, episodes in sorted(means, key=means.__getitem__)[:count]:
-        best = np.mean(
-            [max(v for k, v in one.items() if _is_number(k)) for u, one in found.items() if u[:2] == (cell, episodes)]
+    for cell, episodes in sorted(means[AUTO], key=means[AUTO].__getitem__):
+        draws = [unit for unit in found if unit[:2] == (cell, episodes)]
+        best = np.mean([max(v for k, v in found[unit].items() if is_number(k)) for unit in draws])
+        numbers = (
+            float(np.mean([units[unit][AUTO].alpha for unit in draws])),
+            means[AUTO][cell, episodes],
+            min(found[unit][AUTO] for unit in draws),
+            discounted[cell, episodes],
+            float(best),
+            *(means[choice][cell, episodes] for choice in (STATES, ACTIONS, TRANSFER)),
         )
-        mean = np.mean(alphas[cell, episodes])
-        rows.append((cell, str(episodes), f"{mean:.3f}", f"{means[cell, episodes]:.3f}", f"{best:.3f}"))
+        rows.append((cell, str(episodes), str(len(draws)), *(f"{number:.3f}" for number in numbers)))
     return rows
 
 
@@ -123,15 +163,11 @@ def rule_points(records: Sequence[AlphaRecord]) -> list[tuple[str, float, float]
     """Return group, missed / explained, and share removed, of every fit below α = 1."""
     found = shares(records)
     points = []
-    for record in records:
-        spec = record.spec
-        if _is_number(spec.choice) and record.alpha < 1:
-            # An opponent that explains nothing misses all of it.
-            ratio = record.missed / record.explained if record.explained > 0 else np.inf
-            share = found[spec.cell, spec.episodes, spec.draw][spec.choice]
-            points.append((find_cell(spec.cell).group, max(float(ratio), 0.0), share))
+    for unit, own in units_of(records).items():
+        curves = curves_of([record for choice, record in own.items() if choice != AUTO])
+        for alpha, explained, missed in zip(curves.candidates, curves.explained, curves.missed, strict=True):
+            if alpha < 1:
+                # An opponent that explains nothing misses all of it.
+                ratio = missed / explained if explained > 0 else np.inf
+                points.append((find_cell(unit[0]).group, max(float(ratio), 0.0), found[unit][f"{alpha:g}"]))
     return points
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()

@@ -5,6 +5,7 @@ The spec stands in the file that registers the kind, so that a worker process wh
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,14 +18,15 @@ from robustirl.demonstrations import (
     sample_demonstrations,
 )
 from robustirl.errors import RobustIRLError
-from robustirl.irl import CANDIDATES, fit_many, paper_optimizer, select_alpha
+from robustirl.irl import CANDIDATES, AlphaCurves, fit_many, select_alpha
 from robustirl.paper.studies.alpha_cells import Cell, find_cell
 from robustirl.planning import discounted_return, expert_policy, total_return
 from robustirl.sweeps import Kind, RunResult, Spec, register
 
-AUTO, STATES, ACTIONS, TRANSFER = "auto", "moves, states", "moves, actions", "transfer"
-CHOICES = (*(f"{alpha:g}" for alpha in CANDIDATES), AUTO, STATES, ACTIONS, TRANSFER)
+STATES, ACTIONS, TRANSFER = "moves, states", "moves, actions", "transfer"
+CHOICES = (*(f"{alpha:g}" for alpha in CANDIDATES), STATES, ACTIONS, TRANSFER)
 HORIZON = 400
+NAN = float("nan")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +37,8 @@ class AlphaSpec(Spec):
         cell: The pair of worlds, a name of `cell_names()`.
         episodes: How many episodes.
         draw: Which draw of them.
-        choice: A fixed α as text, or one of `auto`, `moves, states`, `moves, actions`, `transfer`.
+        choice: A fixed α as text, or one of `moves, states`, `moves, actions`, `transfer`. What `auto` takes follows
+            from the curves of the fixed ones.
     """
 
     cell: str
@@ -55,10 +58,12 @@ class AlphaRecord:
     Attributes:
         spec: What was run.
         alpha: α that was used.
-        value: Its return in the learner's world.
+        value: Its return in the learner's world, a total or discounted as the cell says.
         optimum: The largest return there is.
-        explained: D(α) - D(1), how far the opponent moves the player; see `robustirl.irl.alpha_selection`.
-        missed: g(α) - g(1), how much larger the occupancy gap is; both are NaN where α was not a candidate.
+        discounted: Its discounted return.
+        discounted_optimum: The largest discounted return.
+        gap, distance, excess, slowness, planned, gain, gain_error: The curves of `irl.AlphaCurves` at this α; NaN where
+            α was not a candidate.
         seconds: Time of the run.
     """
 
@@ -66,13 +71,22 @@ class AlphaRecord:
     alpha: float
     value: float
     optimum: float
-    explained: float
-    missed: float
+    discounted: float
+    discounted_optimum: float
+    gap: float
+    distance: float
+    excess: float
+    slowness: float
+    planned: float
+    gain: float
+    gain_error: float
     seconds: float
 
 
 def specs_of(cells: Sequence[str], episodes: Sequence[int], draws: int) -> tuple[AlphaSpec, ...]:
     """Return the runs: every choice in every cell, from every number of episodes, on every draw.
+
+    The first draw of all cells comes first, so that a study that was stopped early has seen all of them.
 
     Example:
         >>> len(specs_of(["hole, expert slips"], [20, 100], 2))
@@ -80,9 +94,9 @@ def specs_of(cells: Sequence[str], episodes: Sequence[int], draws: int) -> tuple
     """
     return tuple(
         AlphaSpec(cell, count, draw, choice)
+        for draw in range(draws)
         for cell in cells
         for count in episodes
-        for draw in range(draws)
         for choice in CHOICES
     )
 
@@ -102,50 +116,72 @@ class AlphaContext:
             key=jax.random.key(spec.draw),
         )
         best = measure(cell, expert_policy(cell.learner_walks, cell.reward, kind="optimal"))
-        found, extra = all_choices(cell, demos)
-        return [RunResult(AlphaRecord(one, *found[one.choice], best, *extra[one.choice], 0.0), {}) for one in specs]
+        found, curves = all_choices(cell, demos)
+        return [RunResult(_record(one, found[one.choice], best, curves), {}) for one in specs]
 
 
-Outcomes = dict[str, tuple[float, float]]
+Outcome = tuple[float, tuple[float, float]]
+"""α, and the two returns of `measure`."""
 
 
-def all_choices(cell: Cell, demos: Demonstrations) -> tuple[Outcomes, Outcomes]:
-    """Return by choice α and its return, and what its opponent explains and misses."""
-    chosen = select_alpha(cell.learner, demos, reward=cell.model, optimizer=paper_optimizer(cell.model))
-    explained, missed = chosen.distance - chosen.distance[0], chosen.gap - chosen.gap[0]
-    found, extra = {}, dict.fromkeys(CHOICES, (float("nan"), float("nan")))
-    for place, (alpha, one) in enumerate(zip(chosen.candidates, chosen.fits, strict=True)):
-        found[f"{alpha:g}"] = float(alpha), measure(cell, one.player)
-        extra[f"{alpha:g}"] = float(explained[place]), float(missed[place])
-    found[AUTO], extra[AUTO] = found[f"{chosen.alpha:g}"], extra[f"{chosen.alpha:g}"]
+def _record(spec: AlphaSpec, outcome: Outcome, best: tuple[float, float], curves: AlphaCurves) -> AlphaRecord:
+    """Return the numbers of a choice, with those of the curves if it is a candidate."""
+    alpha, (value, discounted) = outcome
+    own = [NAN] * len(CURVES)
+    if is_number(spec.choice):
+        place = CHOICES.index(spec.choice)
+        own = [float(getattr(curves, name)[place]) for name in CURVES]
+    return AlphaRecord(spec, alpha, value, best[0], discounted, best[1], *own, seconds=0.0)
+
+
+CURVES = ("gap", "distance", "excess", "slowness", "planned", "gain", "gain_error")
+
+
+def curves_of(records: Sequence[AlphaRecord]) -> AlphaCurves:
+    """Return the curves that the records of one draw hold."""
+    own = [record for record in records if is_number(record.spec.choice)]
+    columns = {name: np.array([getattr(record, name) for record in own]) for name in CURVES}
+    columns["planned"] = columns["planned"] > 0
+    return AlphaCurves(candidates=np.array([record.alpha for record in own]), **columns)
+
+
+def is_number(choice: str) -> bool:
+    """Return whether a choice is a fixed α."""
+    return choice.replace(".", "", 1).isdigit()
+
+
+def all_choices(cell: Cell, demos: Demonstrations) -> tuple[dict[str, Outcome], AlphaCurves]:
+    """Return α and the returns of every choice, and the curves of the candidates."""
+    chosen = select_alpha(cell.learner, demos, reward=cell.model)
+    found: dict[str, Outcome] = {
+        f"{alpha:g}": (float(alpha), measure(cell, one.player))
+        for alpha, one in zip(chosen.candidates, chosen.fits, strict=True)
+    }
     rho = estimate_occupancy(demos, cell.learner).occupancy
     moves = [estimate_alpha(cell.learner, demos, actions=actions).alpha for actions in (False, True)]
-    fits = fit_many(
-        [cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, optimizer=paper_optimizer(cell.model), throw=False
-    )
+    fits = fit_many([cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, throw=False)
     for name, alpha, one in zip((STATES, ACTIONS), moves, fits, strict=True):
         found[name] = alpha, measure(cell, one.player)
     found[TRANSFER] = 1.0, _transfer(cell, demos, rho)
-    return found, extra
+    return found, chosen
 
 
-def _transfer(cell: Cell, demos: Demonstrations, rho: np.ndarray) -> float:
+def _transfer(cell: Cell, demos: Demonstrations, rho: np.ndarray) -> tuple[float, float]:
     """Return what the policy earns that is planned for the reward learned in the estimated world of the expert."""
     if cell.learner.kernel.leaky:
-        return float("nan")  # A world with a leak is no posterior mean of recorded moves.
+        return NAN, NAN  # A world with a leak is no posterior mean of recorded moves.
     world = estimate_dynamics(cell.learner, demos).world
-    (found,) = fit_many([world], [rho], [1.0], rewards=cell.model, optimizer=paper_optimizer(cell.model), throw=False)
+    (found,) = fit_many([world], [rho], [1.0], rewards=cell.model, throw=False)
     try:
         return measure(cell, expert_policy(cell.learner, found.reward))
     except RobustIRLError:
-        return float("nan")  # A reward that planning cannot handle gives no policy.
+        return NAN, NAN  # A reward that planning cannot handle gives no policy.
 
 
-def measure(cell: Cell, policy: object) -> float:
-    """Return the exact return of a policy in the learner's world."""
-    if cell.total:
-        return float(total_return(cell.learner_walks, policy, cell.reward))  # pyright: ignore[reportArgumentType]
-    return float(discounted_return(cell.learner_walks, policy, cell.reward))  # pyright: ignore[reportArgumentType]
+def measure(cell: Cell, policy: Any) -> tuple[float, float]:
+    """Return the exact return of a policy in the learner's world as the cell measures it, and the discounted one."""
+    discounted = float(discounted_return(cell.learner_walks, policy, cell.reward))
+    return float(total_return(cell.learner_walks, policy, cell.reward)) if cell.total else discounted, discounted
 
 
 ALPHA = register(

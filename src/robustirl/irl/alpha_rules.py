@@ -1,0 +1,136 @@
+r"""The rules that choose α from the curves of the candidates' fits; see `docs/choosing-alpha.md` for their evidence.
+
+Let ρ_E be the expert's occupancy, ρ_α that of the player of the fit at α **alone** in the learner's world, and ρ_mix
+that of player and opponent together, all discounted. Two distances describe a fit:
+
+    D(α) = ‖ρ_α - ρ_E‖₁        what the opponent has to account for
+    g(α) = ‖ρ_mix - ρ_E‖₁      what is left unaccounted for, the occupancy gap
+
+At α = 1 both are the gap of standard IRL. A smaller α moves the player away from the expert (D grows) towards what the
+expert would do undisturbed, as long as the opponent brings the mixture back (g stays). An α is *admissible* if
+
+    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE),
+
+that is, if at most half of what the opponent changes misses the expert; if the player alone puts at most EXCESS more
+mass than standard IRL on states that it visits more than three times as often as the expert; if it spends at most
+SLOWER times as long as standard IRL in states that can be left; if D(α) <= FARTHEST; if planning succeeded; and if
+every larger candidate is admissible too. For a calmer expert D hardly grows while g does, and where a push is final the
+player waits in a few states. These rules refuse both without knowing the cause.
+
+Among the admissible α the reward decides. Standard IRL is fitted to each half of the episodes; its reward judges the
+return of every player, and the difference between the two halves is the standard error. The largest α with at least
+ENOUGH of the best gain is taken, if that gain is beyond the error; otherwise α is 1.
+"""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
+SHARE = 0.5  # Of what the opponent changes, the part that may miss the expert.
+NEGLIGIBLE = 5e-4  # A gap in l1 that says nothing: fits end this far from their limits.
+EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
+OFTEN = 3.0
+SLOWER = 1.4  # Times the mass of standard IRL in states that can be left.
+FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
+WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
+ENOUGH = 0.8  # Of the best gain.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlphaCurves:
+    """What the fits of all candidates look like to the learner; every array has one entry a candidate.
+
+    Attributes:
+        candidates: `[K]`, the α that were fitted, from 1 downwards.
+        gap: `[K]`, g(α), the occupancy gap of player and opponent together.
+        distance: `[K]`, D(α), the distance of the player alone to the expert.
+        excess: `[K]`, mass of the player alone beyond three times the expert's visits.
+        slowness: `[K]`, mass of the player alone in states that can be left, as a multiple of that of standard IRL.
+        planned: `[K]`, whether planning succeeded.
+        gain: `[K]`, return of the player less that of standard IRL, by rewards learned from the two halves of the data.
+        gain_error: `[K]`, its standard error.
+    """
+
+    candidates: Float[np.ndarray, " K"]
+    gap: Float[np.ndarray, " K"]
+    distance: Float[np.ndarray, " K"]
+    excess: Float[np.ndarray, " K"]
+    slowness: Float[np.ndarray, " K"]
+    planned: Bool[np.ndarray, " K"]
+    gain: Float[np.ndarray, " K"]
+    gain_error: Float[np.ndarray, " K"]
+
+    @property
+    def explained(self) -> Float[np.ndarray, " K"]:
+        """D(α) - D(1), how far the opponent moves the player."""
+        return self.distance - self.distance[0]
+
+    @property
+    def missed(self) -> Float[np.ndarray, " K"]:
+        """g(α) - g(1), how much larger the occupancy gap is than that of standard IRL."""
+        return self.gap - self.gap[0]
+
+
+def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
+    """Return which candidates are no worse than α = 1 by what the learner can see.
+
+    Example:
+        >>> zeros, ones = np.zeros(3), np.ones(3)
+        >>> gap, distance = np.array([0.0, 0.01, 0.03]), np.array([0.0, 0.04, 0.05])
+        >>> curves = AlphaCurves(np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, zeros, zeros)
+        >>> admissible_candidates(curves).tolist()
+        [True, True, False]
+    """
+    fine = curves.planned & (curves.missed <= np.maximum(SHARE * curves.explained, NEGLIGIBLE))
+    fine &= (curves.excess <= curves.excess[0] + EXCESS) & (curves.slowness <= SLOWER)
+    fine &= (curves.distance <= FARTHEST) & (curves.gap[0] <= WORST_STANDARD_GAP)
+    fine[0] = True
+    return np.logical_and.accumulate(fine)
+
+
+def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str]:
+    """Return the place of the chosen candidate, whether the data decided, and the reason in a sentence."""
+    if len(curves.candidates) == 1:
+        return 0, False, "α stays 1: there is no other candidate."
+    if episodes < FEWEST_EPISODES:
+        note = f"{episodes} episodes are too few to compare two halves of them ({FEWEST_EPISODES} are needed)"
+        return 0, False, f"α stays 1: {note}."
+    if curves.gap[0] > WORST_STANDARD_GAP:
+        note = (
+            f"standard IRL itself misses the expert's visits by {curves.gap[0]:.2g} in l1, so fits cannot be compared"
+        )
+        return 0, False, f"α stays 1: {note}."
+    admissible = admissible_candidates(curves)
+    if not admissible[1:].any():
+        return 0, True, f"α stays 1: {_refusal(curves, 1)}."
+    sure = admissible & (curves.gain > curves.gain_error)
+    if not sure.any():
+        note = "no admissible α is better than 1 by more than the two halves of the data differ"
+        return 0, False, f"α stays 1: {note}."
+    place = int(np.argmax(sure & (curves.gain >= ENOUGH * curves.gain[sure].max())))
+    note = (
+        f"α is {curves.candidates[place]:g}: the opponent explains {curves.explained[place]:.2g} of the expert's visits"
+        f" in l1, misses {max(curves.missed[place], 0):.2g}, and the player's return is higher by"
+        f" {curves.gain[place]:.2g} ± {curves.gain_error[place]:.1g} under the rewards of both halves of the data."
+    )
+    return place, True, note
+
+
+def _refusal(curves: AlphaCurves, place: int) -> str:
+    """Return why a candidate is not admissible: the first rule that it breaks."""
+    told = f"already at α = {curves.candidates[place]:g} "
+    if not curves.planned[place]:
+        return f"{told}the planner could not reach its accuracy"
+    if curves.missed[place] > max(SHARE * curves.explained[place], NEGLIGIBLE):
+        return (
+            f"{told}the opponent moves the player by {curves.explained[place]:.2g} in l1 and misses the expert's visits"
+            f" by {curves.missed[place]:.2g} more than standard IRL"
+        )
+    if curves.excess[place] > curves.excess[0] + EXCESS:
+        more = curves.excess[place] - curves.excess[0]
+        return f"{told}the player spends {more:.2g} more of its time in states that the expert rarely visits"
+    if curves.slowness[place] > SLOWER:
+        return f"{told}the player takes {curves.slowness[place]:.2g} times as long as standard IRL to the end"
+    return f"{told}the player is {curves.distance[place]:.2g} from the expert's visits in l1"
