@@ -39,13 +39,16 @@ def main() -> int:
     classes = given.out / "classes.xml"
     walk = [sys.executable, "-m", "pytest", "-q", f"--junitxml={classes}", *CLASSES]
     status |= subprocess.run(walk, check=False, timeout=HANGS_AFTER).returncode
+    doors = given.out / "doors.csv"
+    every = [sys.executable, "-m", "torture.classes.walk", "--out", str(doors)]
+    status |= subprocess.run(every, check=False, timeout=HANGS_AFTER).returncode
     table = given.out / "table.md"
-    table.write_text(as_markdown(given.out / "fuzzing.csv", report, classes), encoding="utf-8")
+    table.write_text(as_markdown(given.out / "fuzzing.csv", report, classes, doors), encoding="utf-8")
     print(f"wrote {table}")
     return 1 if status else 0
 
 
-def as_markdown(fuzzing: Path, report: Path, classes: Path) -> str:
+def as_markdown(fuzzing: Path, report: Path, classes: Path, doors: Path) -> str:
     """Return all outcomes as tables."""
     lines = ["| loader | engine | seconds | inputs | broken |", "| --- | --- | ---: | ---: | ---: |"]
     with fuzzing.open(newline="") as file:
@@ -53,7 +56,10 @@ def as_markdown(fuzzing: Path, report: Path, classes: Path) -> str:
             lines.append(
                 f"| {row['target']} | {row['engine']} | {row['seconds']} | {row['inputs']} | {row['broken']} |"
             )
-    lines += ["", "| class of bad inputs | inputs | broken |", "| --- | ---: | ---: |"]
+    lines += ["", "| doors times faults | inputs | broken | slowest |", "| --- | ---: | ---: | ---: |"]
+    with doors.open(newline="") as file:
+        lines += [f"| {' | '.join(row)} |" for row in list(csv.reader(file))[1:]]
+    lines += ["", "| table of bad inputs | inputs | broken |", "| --- | ---: | ---: |"]
     counts: dict[str, list[bool]] = {}
     for case in ET.parse(classes).getroot().iter("testcase"):
         broken = case.find("failure") is not None or case.find("error") is not None

@@ -210,7 +210,7 @@ def test_bad_temperatures_are_refused(whose, bad, refused):
 @pytest.mark.parametrize("bad", [(1.0,), (1.0, 0.0, 0.0), ("hot", "cold"), None])
 def test_temperatures_other_than_two_numbers_are_refused(bad, refused):
     unchecked = inspect.unwrap(as_temperatures)  # The type checks that only tests run under would come first.
-    with refused("temperature", "nan" if bad == ("hot", "cold") else repr(bad)):
+    with refused("temperature", "'hot'" if bad == ("hot", "cold") else repr(bad)):
         unchecked(bad)
 
 

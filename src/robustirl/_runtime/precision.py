@@ -19,6 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from robustirl._runtime.forks import require_no_fork
 from robustirl._runtime.representation import PlainModule
 from robustirl._runtime.tracebacks import without_frames
 from robustirl.errors import RobustIRLError
@@ -100,6 +101,7 @@ def _scoped(function: Callable[_P, _R], take: Callable) -> Callable[_P, _R]:
     @functools.wraps(function)
     def scoped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         __tracebackhide__ = True  # For pytest.
+        require_no_fork()
         try:
             double = not _single.get()
             if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]

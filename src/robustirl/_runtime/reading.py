@@ -22,7 +22,10 @@ def read_regular(path: Path) -> bytes:
         OSError: [Errno 22] it is a device, not a regular file
     """
     # Opened without waiting, so that a pipe which nobody writes to is recognized and not waited for.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError:
+        raise OSError(errno.EINVAL, "its name holds a zero byte") from None
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):

@@ -27,6 +27,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         ...     (Path(folder) / "note.txt").read_text()
         'whole'
     """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name holds a zero byte")
     mode = _mode(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     temporary = Path(name)

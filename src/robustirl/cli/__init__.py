@@ -5,6 +5,7 @@ Documented dataclasses are the commands, and their fields the options.
 
 import contextlib
 import dataclasses
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -151,6 +152,18 @@ def _run(command: Any) -> int:
 def parse(arguments: list[str]) -> Any:
     """Return the command that these words ask for; raise SystemExit if they ask for none."""
     given = ["version"] if arguments == ["--version"] else arguments
+    if all(word.isprintable() for word in given):
+        return _parse(given)
+    # The box in which tyro explains itself quotes words as they are; a terminal would obey control characters.
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return _parse(given)
+    finally:
+        errors.print(said.getvalue(), end="", soft_wrap=True)
+
+
+def _parse(given: list[str]) -> Any:
     if given[:1] == ["study"]:
         return parse_study(given[1:])
     return tyro.cli(

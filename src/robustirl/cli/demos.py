@@ -15,7 +15,7 @@ from robustirl.cli.console import console
 from robustirl.cli.log_options import LogOptions
 from robustirl.demonstrations import Demonstrations, require_place
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, as_seed
 from robustirl.planning import expert_policy
 from robustirl.reports import find_environment
 
@@ -114,7 +114,7 @@ def _make(command: Make) -> None:
         policy,
         episodes=command.episodes,
         horizon=command.horizon,
-        key=jax.random.key(command.seed),
+        key=jax.random.key(as_seed("--seed", command.seed)),
         with_actions=not command.states_only,
     )
     _write(drawn, command.out)

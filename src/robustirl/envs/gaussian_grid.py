@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import DeviceModule, as_float
+from robustirl._runtime import DeviceModule, as_float, short_repr
 from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import concrete
+from robustirl.mdp import as_number, concrete
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"
@@ -136,10 +136,10 @@ class GaussianGrid(DeviceModule):
 
 
 def _check(noise: object, scales: object, discount: object) -> None:
-    if isinstance(noise, bool | str) or np.ndim(noise) != 0 or not 0 <= float(noise) <= 1:  # pyright: ignore
-        raise InvalidInputError(f"the noise is {noise!r}, but a probability between 0 and 1 is needed.")
-    if isinstance(discount, bool | str) or np.ndim(discount) != 0 or not 0 <= float(discount) <= 1:  # pyright: ignore
-        raise InvalidInputError(f"the discount is {discount!r}, but a number between 0 and 1 is needed.")
+    if isinstance(noise, bool) or not 0 <= as_number("the noise", noise) <= 1:
+        raise InvalidInputError(f"the noise is {short_repr(noise)}, but a probability between 0 and 1 is needed.")
+    if isinstance(discount, bool) or not 0 <= as_number("the discount", discount) <= 1:
+        raise InvalidInputError(f"the discount is {short_repr(discount)}, but a number between 0 and 1 is needed.")
     array = np.asarray(scales)
     if array.shape != (7,) or array.dtype.kind not in "fiu" or not (np.isfinite(array) & (array > 0)).all():
         raise InvalidInputError(

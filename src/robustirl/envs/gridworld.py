@@ -14,7 +14,7 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.noise import noise_model_names, noisy_kernel
 from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_floats, require_finite
+from robustirl.mdp import MDP, as_floats, require_discount, require_finite
 
 MOVES = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 
@@ -50,6 +50,7 @@ class GridWorld(Environment):
                 f"the grid of rewards has shape {rewards.shape}, but two axes and at least two cells are needed."
             )
         require_finite("the grid of rewards", rewards, ("row", "column"))
+        require_discount(self.discount)
         object.__setattr__(self, "rewards", frozen(rewards))
         for goal in self.goals:
             if not (isinstance(goal, tuple) and len(goal) == 2 and all(isinstance(i, int | np.integer) for i in goal)):

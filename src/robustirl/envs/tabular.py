@@ -21,7 +21,15 @@ from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_floats, banded_or_lists, compact_kernel, never_left, require_finite
+from robustirl.mdp import (
+    MDP,
+    as_floats,
+    banded_or_lists,
+    compact_kernel,
+    never_left,
+    require_discount,
+    require_finite,
+)
 
 DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small enough to be written down first.
 
@@ -116,6 +124,7 @@ class TabularEnvironment(Environment):
                 " needed."
             )
         require_finite("the reward", rewards)
+        require_discount(self.discount)
         object.__setattr__(self, "rewards", frozen(rewards))
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from robustirl.envs.environment import Environment
 from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, require_discount
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,6 +27,9 @@ class ThreeState(Environment):
 
     name: str = "three-state"
     discount: float = 0.9
+
+    def __post_init__(self) -> None:
+        require_discount(self.discount)
 
     @property
     def reward(self) -> np.ndarray:

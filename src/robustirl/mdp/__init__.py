@@ -16,9 +16,11 @@ from robustirl.mdp.chains import ListChain as ListChain
 from robustirl.mdp.chains import RankOne as RankOne
 from robustirl.mdp.checks import as_count as as_count
 from robustirl.mdp.checks import as_floats as as_floats
+from robustirl.mdp.checks import as_number as as_number
 from robustirl.mdp.checks import as_positive as as_positive
 from robustirl.mdp.checks import as_seed as as_seed
 from robustirl.mdp.checks import concrete as concrete
+from robustirl.mdp.checks import require_discount as require_discount
 from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape
 from robustirl.mdp.checks import require_unmasked as require_unmasked

@@ -93,13 +93,35 @@ def as_seed(name: str, value: object) -> int:
 
 def as_positive(name: str, value: object) -> float:
     """Return `value` as a finite number above zero, or refuse it in a sentence."""
-    require_unmasked(name, value)
-    try:
-        number = float("nan") if isinstance(value, str) else float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        number = float("nan")
+    number = as_number(name, value)
     if not 0 < number < float("inf"):
         raise InvalidInputError(f"{name} is {short_repr(value)}, but a finite number above 0 is needed.")
+    return number
+
+
+def as_number(name: str, value: object) -> float:
+    """Return `value` as a float: NaN if it is no single number, infinite if it is too large for one.
+
+    Example:
+        >>> as_number("α", 1), as_number("α", "1"), as_number("α", b"1"), as_number("α", 10**400)
+        (1.0, nan, nan, inf)
+    """
+    require_unmasked(name, value)
+    if isinstance(value, str | bytes | bytearray):  # Python reads numbers out of texts.
+        return float("nan")
+    try:
+        return float(value) if np.ndim(value) == 0 else float("nan")  # pyright: ignore
+    except OverflowError:
+        return float("inf")
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def require_discount(value: object) -> float:
+    """Return a discount as a float, or refuse what is not between 0 and 1."""
+    number = as_number("the discount γ", value)
+    if not 0 <= number < 1:
+        raise InvalidInputError(f"the discount γ is {short_repr(value)}, but a number with 0 <= γ < 1 is needed.")
     return number
 
 

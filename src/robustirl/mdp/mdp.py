@@ -15,6 +15,7 @@ from robustirl._runtime import (
     DeviceModule,
     as_float,
     in_working_precision,
+    short_repr,
     short_value,
     sum_tolerance,
     working_dtype,
@@ -305,12 +306,9 @@ def _as_number(name: str, value: ArrayLike, rule: str, holds) -> Float[Array, ""
     checks.require_shape(name, value, (), "a single number")
     checks.require_unmasked(name, value)
     if checks.concrete(value):
-        try:
-            number = float("nan") if isinstance(value, str | bytes) else float(np.asarray(value))
-        except (TypeError, ValueError):
-            raise InvalidInputError(f"{name} is {value!r}, but a number with {rule} is needed.") from None
+        number = checks.as_number(name, value)
         if not holds(number):
-            shown = repr(value) if isinstance(value, str | bytes) else repr(number)
+            shown = short_repr(value) if np.isnan(number) and not isinstance(value, float) else repr(number)
             raise InvalidInputError(f"{name} is {shown}, but a number with {rule} is needed.")
     return as_float(value)
 

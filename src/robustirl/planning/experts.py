@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_floats, as_positive, concrete
+from robustirl.mdp import MDP, MarkovGame, as_floats, as_number, as_positive, concrete
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.solve import solve
 from robustirl.types import ArrayLike
@@ -58,13 +58,13 @@ def expert_policy(
 def _chosen_temperature(temperature: float | int | None, kind: str | None, reward: ArrayLike) -> float:
     if kind is not None:
         require_expert_kind(kind)
-        if temperature is not None and (temperature == 0) != (kind == "optimal"):
+        if temperature is not None and _is_zero(temperature) != (kind == "optimal"):
             raise InvalidInputError(
                 f"the expert is {kind!r} at temperature {temperature!r}, but 'optimal' goes with 0 and 'soft' with"
                 " more; give the temperature alone."
             )
     if temperature is not None:
-        return 0.0 if temperature == 0 else as_positive("the temperature", temperature)
+        return 0.0 if _is_zero(temperature) else as_positive("the temperature", temperature)
     if kind is None and concrete(reward):
         rewards = as_floats("the reward", reward)
         with np.errstate(invalid="ignore"):  # What is not finite is refused by the solver, with a sentence.
@@ -78,6 +78,10 @@ def _chosen_temperature(temperature: float | int | None, kind: str | None, rewar
                 stacklevel=4,
             )
     return 0.0 if kind == "optimal" else 1.0
+
+
+def _is_zero(temperature: object) -> bool:
+    return as_number("the temperature", temperature) == 0
 
 
 def require_expert_kind(kind: str) -> None:

@@ -33,9 +33,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import tie_tolerance, working_precision
+from robustirl._runtime import short_repr, tie_tolerance, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, concrete, opposed
+from robustirl.mdp import MDP, MarkovGame, as_number, concrete, opposed
 
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""
@@ -154,15 +154,20 @@ def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Tempera
         return temperatures
     try:
         player, opponent = temperatures
-        checked = Temperatures(*(float("nan") if isinstance(t, str) else float(t) for t in (player, opponent)))
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"the temperatures are {temperatures!r}, but two numbers are needed, the player's and the opponent's."
+            f"the temperatures are {short_repr(temperatures)}, but two numbers are needed, the player's and the"
+            " opponent's."
         ) from None
-    for name, value in zip(Temperatures._fields, checked, strict=True):
-        if not 0 <= value < float("inf"):
-            raise InvalidInputError(f"the {name}'s temperature is {value!r}, but a finite number >= 0 is needed.")
-    return checked
+    checked: list[float] = []
+    for name, value in zip(Temperatures._fields, (player, opponent), strict=True):
+        number = as_number(f"the {name}'s temperature", value)
+        if not 0 <= number < float("inf"):
+            raise InvalidInputError(
+                f"the {name}'s temperature is {short_repr(value)}, but a finite number >= 0 is needed."
+            )
+        checked.append(number)
+    return Temperatures(*checked)
 
 
 def traced_temperatures(temperatures: Temperatures) -> Temperatures:

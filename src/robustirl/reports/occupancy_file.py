@@ -32,11 +32,14 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
     for number, line in enumerate(lines, start=1):
         for word in line.partition("#")[0].split():
             try:
-                numbers.append(float(word))
+                found = float(word)
             except ValueError:
+                found = float("nan")
+            if not np.isfinite(found):
                 raise InvalidInputError(
                     f"line {number} of {path} holds {short_repr(word)}, which is no number; give one number a state."
-                ) from None
+                )
+            numbers.append(found)
     if not numbers:
         raise InvalidInputError(f"{path} holds no numbers; give one number a state.")
     return np.array(numbers)

@@ -3,6 +3,7 @@
 import jax
 
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_seed
 from robustirl.rewards.models import AbstractReward, LinearReward, NetworkReward, TabularReward
 from robustirl.types import ArrayLike
 
@@ -36,4 +37,4 @@ def make_reward_model(
         raise InvalidInputError(f"{world} has no features for a {kind} reward; choose a tabular one.")
     if kind == "linear":
         return LinearReward(features)
-    return NetworkReward(features, key=jax.random.key(seed))
+    return NetworkReward(features, key=jax.random.key(as_seed("the seed", seed)))

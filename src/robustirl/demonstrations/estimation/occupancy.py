@@ -31,7 +31,7 @@ from robustirl.demonstrations.estimation.concentration import as_confidence, l1_
 from robustirl.demonstrations.estimation.intervals import bootstrap_intervals
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.mdp import MDP, as_count, as_world
+from robustirl.mdp import MDP, as_count, as_world, require_discount
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -239,10 +239,4 @@ def _tail(chain: "scipy.sparse.csr_array", leaving: Float[np.ndarray, " S"], gam
 
 
 def _as_discount(discount: float | None) -> float:
-    try:
-        number = float("nan") if isinstance(discount, str) else float(discount)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not 0 <= number < 1:
-        raise InvalidInputError(f"the discount γ is {discount!r}, but a number with 0 <= γ < 1 is needed.")
-    return number
+    return require_discount(discount)
