@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.demonstrations import OccupancyEstimate
-from robustirl.irl import Trust, fit, judge
+from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
+from robustirl.irl import Trust, fit, judge, least_gap
 from robustirl.irl.judgment import decisive_gap
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, state_occupancy
@@ -45,7 +45,7 @@ def estimate(error, rho, bias=0.0):
 
 
 def test_a_matched_expert_is_trusted():
-    found = judge(fit(world(), occupancy()))
+    found = judge(fit(world(), occupancy(leaving=1.0)))
     assert found.trust == Trust.TRUST
     assert "behaves like the expert" in found.why
     assert found.advice == ""
@@ -67,13 +67,13 @@ def test_a_start_with_too_little_mass_is_named():
 
 
 def _all(rho):
-    from robustirl.irl.judgment import _findings
+    from robustirl.irl.judgment import _Case, _findings
 
-    return list(_findings(fit(world(), rho), None, None))
+    return list(_findings(_Case(fit(world(), rho), None, None, None)))
 
 
 def test_few_data_are_no_comfort():
-    rho = occupancy()
+    rho = occupancy(leaving=1.0)
     found = judge(fit(world(), rho), estimate(0.82, rho))
     assert found.trust == Trust.DOUBT
     assert found.why == (
@@ -107,7 +107,8 @@ def test_an_expert_of_another_world_names_the_least_gap():
     rho = state_occupancy(calm, expert_policy(calm, env.reward, kind="optimal"))
     found = judge(fit(noisy, rho))
     assert found.trust == Trust.DO_NOT_USE
-    assert "no policy of the learner's world has an occupancy gap below" in found.why
+    assert "no policy of the learner's world, at any alpha, has an occupancy gap below" in found.why
+    assert 'let alpha="auto" choose' in found.advice
 
 
 @pytest.mark.parametrize("trust", list(Trust))
@@ -137,3 +138,49 @@ def test_an_opponent_that_only_disturbs_the_mixture_is_no_reason_against_the_pla
     same = fit(world(), occupancy(leaving=0.9))
     assert float(same.diagnosis.player_gap) == pytest.approx(float(same.verdict.occupancy_gap), abs=1e-9)
     assert judge(found).trust != Trust.DO_NOT_USE
+
+
+def test_a_player_that_leaves_much_to_chance_is_doubted():
+    # In both states that can be left two tries lead to different states with probability 1/2 in mean:
+    # staying is (1/2, 1/2, 0), leaving (0, 0, 1), so that 1 - (1/16 + 1/16 + 1/4) / (1/2 (1/2) + 1/2) = 1/2.
+    found = fit(world(), occupancy(leaving=0.5))
+    assert float(found.diagnosis.randomness) == pytest.approx(0.5, abs=1e-3)
+    verdict = judge(found)
+    assert verdict.trust == Trust.DOUBT
+    assert "behaves like the expert" in verdict.why
+    assert "leaves 50 % of its steps to chance" in verdict.why
+    assert 'let alpha="auto" choose' in verdict.advice
+    # Leaving at once is decided, and what happens in the end and on the island does not count.
+    assert float(fit(world(), occupancy(leaving=1.0)).diagnosis.randomness) < 0.01
+
+
+def test_the_advice_does_not_contradict_an_alpha_that_the_data_chose():
+    found = fit(world(), occupancy(leaving=0.9), alpha=0.8)
+    far = eqx.tree_at(lambda f: (f.diagnosis.player_gap, f.verdict.occupancy_gap), found, (0.4, 0.02))
+    decided = eqx.tree_at(lambda f: f.diagnosis.randomness, far, 0.01)
+    assert judge(decided).trust == Trust.DOUBT
+    assert "Compare with alpha" in judge(decided).advice
+    chosen = AlphaEstimate(0.8, 0.7, 1.0, True, "the opponent explains it.", "fits", 0.1, 100, 0.95)
+    trusted = judge(decided, alpha_estimate=chosen)
+    assert trusted.trust == Trust.TRUST
+    assert "explains the expert" in trusted.why
+    assert "alpha" not in judge(far, alpha_estimate=chosen).advice
+    apart = eqx.tree_at(lambda f: f.verdict.occupancy_gap, decided, 0.3)
+    missed = judge(apart, alpha_estimate=chosen)
+    assert missed.trust == Trust.DOUBT
+    assert "alpha" not in missed.advice
+    undecided = dataclasses.replace(chosen, decisive=False)
+    assert judge(decided, alpha_estimate=undecided).trust == Trust.DOUBT
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.9])
+def test_the_least_gap_is_the_same_at_every_alpha(alpha, monkeypatch):
+    # The expert's first action never fails, the learner's with probability 1/5: 2 · 0.9 · 1/5 = 0.36.
+    made = envs.make("three-state").mdp(0.2)
+    found = fit(made, [0.1, 0.9, 0.0], alpha=alpha)
+    assert "at any alpha, has an occupancy gap below 0.36" in judge(found, world=made).why
+    # By the learned reward, as in large worlds, it is a bound from below.
+    monkeypatch.setattr(least_gap, "MOST_STATES", 2)
+    unknown = eqx.tree_at(lambda f: f.diagnosis.least_gap, found, 0.0)
+    bound = float(least_gap.with_least_gap(unknown, made).diagnosis.least_gap)
+    assert 0.3 < bound <= 0.36 + 1e-9

@@ -54,7 +54,7 @@ def test_the_whole_text():
         "  reward         from -12 to 3.25\n"
         "  warning        take care.\n"
         "  verdict        doubt: the occupancy gap is 0.3 without the opponent (0.3 with it). Test the policy before"
-        " relying on it. Allow more steps."
+        ' relying on it. Compare with alpha="auto", which lowers alpha only as far as the data support it.'
     )
 
 

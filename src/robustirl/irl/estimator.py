@@ -31,7 +31,8 @@ from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl._result import require_success
 from robustirl.irl.evidence import Evidence, collect_with_fit
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
-from robustirl.irl.judgment import Judgment, judge
+from robustirl.irl.judgment import Judgment, is_matched, judge
+from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
@@ -180,11 +181,10 @@ class RobustIRL:
             if interrupt.fit is not None:
                 self.fit_, self.evidence_, self.world_ = interrupt.fit, evidence, mdp
             raise
-        self.fit_, self.evidence_, self.world_ = (
-            found,
-            evidence,
-            mdp,
-        )  # Only now, so that a fit which fails leaves an earlier one.
+        if not is_matched(found):
+            found = with_least_gap(found, mdp)
+        # Only now, so that a fit which fails leaves an earlier one.
+        self.fit_, self.evidence_, self.world_ = found, evidence, mdp
         return self
 
     def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, Fit | None]:
@@ -277,7 +277,8 @@ class RobustIRL:
     @property
     def judgment_(self) -> Judgment:
         """Whether to use what was learnt: trust, doubt or do not use, with the reason and what to try."""
-        return judge(self._fitted(), self.evidence_.occupancy_estimate)
+        evidence = self.evidence_
+        return judge(self._fitted(), evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate)
 
     def summary(self) -> str:
         """Return what was learnt from what, and how good it is, in plain words."""

@@ -1,9 +1,17 @@
 r"""Say whether the policy of a fit can be trusted, in one word, one sentence of why, and what to try.
 
-The measure is the gap that matters: that between the expert and the player, who acts without the opponent in the end.
+Two measures decide.
+
+The first is the gap that matters: that between the expert and the player, who acts without the opponent in the end.
 It is the occupancy gap, or the part of it in states that can be left, as a share of the expert's mass there, if that is
 larger. In a world with an end and γ close to 1 nearly all mass is in the end, and an
-occupancy gap of 1e-4 may be all that happens before it. For a linear reward the feature gap takes its place.
+occupancy gap of 1e-4 may be all that happens before it. For a linear reward the feature gap takes its place. Where α
+was chosen from the data (`robustirl.irl.select_alpha`), the player is meant to differ from the expert by what the
+opponent explains, and the gap of the two together counts.
+
+The second is how much the player leaves to chance. An optimal expert of the learner's world does not. Who matches an
+expert of a noisier world does, because noise can be imitated by choosing at random, and loses what the
+expert lost by it.
 """
 
 import dataclasses
@@ -12,15 +20,19 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
 from robustirl.irl._result import Status
+from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.mce.result import Fit, is_robust
+from robustirl.mdp import MDP
 
 # Up to the first a fit is trusted. Beyond the second, where expert and player are in different places for more than two
 # fifths of the time, it should not be used. `robustirl study strangers` has the regrets on either side.
 SMALL_GAP, LARGE_GAP = 0.05, 0.8
 UNREACHABLE, MOSTLY_UNREACHABLE = 0.01, 0.1  # Of the expert's mass.
 UNVISITED = 0.05  # Of the learner's mass, in states that the expert never visits.
+EXPLAINED_GAP = 0.1  # The same for the mixture, if α was chosen from the data.
+RANDOM = 0.06  # `Diagnosis.randomness` up to which a player counts as decided.
 COARSE = 0.6  # The error bound of an estimated occupancy; two occupancies are at most 2 apart.
 MISSING_STARTS = 0.05  # Of the mass with which the learner's world starts.
 FAR_SIGHTED = 0.999  # Discounts from which a gap is also told in steps.
@@ -61,26 +73,58 @@ class _Finding(NamedTuple):
     advice: str
 
 
-def judge(fit: Fit, estimate: OccupancyEstimate | None = None, reference_gap: float | None = None) -> Judgment:
+class _Case(NamedTuple):
+    """What a judgment is made from; see `judge`."""
+
+    fit: Fit
+    estimate: OccupancyEstimate | None
+    reference_gap: float | None
+    alpha_estimate: AlphaEstimate | None
+
+    @property
+    def explained(self) -> bool:
+        """Whether the data have decided for an opponent, by a comparison of fits."""
+        chosen = self.alpha_estimate
+        return chosen is not None and chosen.method == "fits" and chosen.decisive and is_robust(self.fit)
+
+
+def judge(
+    fit: Fit,
+    estimate: OccupancyEstimate | None = None,
+    reference_gap: float | None = None,
+    *,
+    alpha_estimate: AlphaEstimate | None = None,
+    world: MDP | None = None,
+) -> Judgment:
     """Judge a fit by the worst that is known about it.
 
     Args:
         fit: The fit.
         estimate: The occupancy estimate that it was made from; if omitted, the occupancy counts as exact.
         reference_gap: The occupancy gap of a fit with α = 1 to the same occupancy, if one was made.
+        alpha_estimate: Where α came from, if it was chosen from the data; see `AlphaSelection.as_estimate`.
+        world: The learner's world, to tell the least gap that any policy reaches in it, if the expert was not matched.
+            `RobustIRL` has done so.
 
     Example:
         >>> from robustirl.envs import ThreeState
         >>> from robustirl.irl import fit
-        >>> judge(fit(ThreeState().mdp(), [0.1, 0.8, 0.1])).trust
+        >>> judge(fit(ThreeState().mdp(), [0.1, 0.9, 0.0])).trust
         <Trust.TRUST: 'trust'>
         >>> print(judge(fit(ThreeState().mdp(), [0.9, 0.1, 0.0])).trust)
         do not use
     """
-    found = list(_findings(fit, estimate, reference_gap))
+    if world is not None and not is_matched(fit):
+        fit = with_least_gap(fit, world)
+    found = list(_findings(_Case(fit, estimate, reference_gap, alpha_estimate)))
     order = (Trust.DO_NOT_USE, Trust.DOUBT, Trust.TRUST)
     worst = min(found, key=lambda finding: order.index(finding.trust))  # The first of the worst.
     return Judgment(*worst)
+
+
+def is_matched(fit: Fit) -> bool:
+    """Return whether the player alone is as close to the expert as a trusted one has to be."""
+    return decisive_gap(fit) <= SMALL_GAP
 
 
 def decisive_gap(fit: Fit) -> float:
@@ -98,8 +142,9 @@ def _by_features(fit: Fit) -> bool:
     return not math.isclose(*gaps, rel_tol=1e-6, abs_tol=1e-12)
 
 
-def _findings(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float | None) -> Iterator[_Finding]:
+def _findings(case: _Case) -> Iterator[_Finding]:
     """Return all that is known about a fit, what should be told first coming first."""
+    fit = case.fit
     if fit.verdict.status == Status.FAILED:
         yield _Finding(
             Trust.DO_NOT_USE,
@@ -112,8 +157,8 @@ def _findings(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float
         )
         return
     yield from _reach(fit)
-    yield from _data(fit, estimate)
-    yield from _closeness(fit, estimate, reference_gap)
+    yield from _data(fit, case.estimate)
+    yield _closeness(case)
 
 
 def _reach(fit: Fit) -> Iterator[_Finding]:
@@ -151,34 +196,58 @@ def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
         )
 
 
-def _closeness(fit: Fit, estimate: OccupancyEstimate | None, reference_gap: float | None) -> Iterator[_Finding]:
-    """Return how close the fit came to the expert."""
-    facts, gap, robust = fit.diagnosis, decisive_gap(fit), is_robust(fit)
-    noise = 0.0 if estimate is None else estimate.error
-    trust = Trust.TRUST if gap <= SMALL_GAP else Trust.DOUBT if gap <= LARGE_GAP else Trust.DO_NOT_USE
-    if trust is Trust.TRUST:
-        yield _Finding(trust, f"the learner behaves like the expert: {_told(fit)}.", "")
-        return
-    advice = ["Test the policy before relying on it."] if trust is Trust.DOUBT else []
+def _closeness(case: _Case) -> _Finding:
+    """Return how close the fit came to the expert, and how much it leaves to chance."""
+    fit = case.fit
+    gap = float(fit.verdict.occupancy_gap) if case.explained else decisive_gap(fit)
+    small = EXPLAINED_GAP if case.explained else SMALL_GAP
+    if gap > small:
+        return _missed(case, gap)
+    like = "the learner explains the expert" if case.explained else "the learner behaves like the expert"
+    chance = float(fit.diagnosis.randomness)
+    if chance <= RANDOM:  # Not for NaN, of files without this fact.
+        return _Finding(Trust.TRUST, f"{like}: {_told(fit)}.", "")
+    choose = "" if case.alpha_estimate is not None or is_robust(fit) else 'let alpha="auto" choose, and '
+    return _Finding(
+        Trust.DOUBT,
+        f"{like} ({_told(fit)}), but leaves {_percent(chance)} of its steps to chance.",
+        "A learner that imitates the noise of another world does so, and one whose expert acts at random or has ties:"
+        f" {choose}compare with the most likely action in every state (`RobustIRL.predict`).",
+    )
+
+
+def _missed(case: _Case, gap: float) -> _Finding:
+    """Return what to say about a fit that did not come close to the expert."""
+    fit, facts = case.fit, case.fit.diagnosis
+    trust = Trust.DOUBT if gap <= LARGE_GAP else Trust.DO_NOT_USE
     why = _told(fit)
     unvisited = float(facts.unvisited_mass)
     if unvisited > UNVISITED:
         why += f", and {_percent(unvisited)} of the learner's time is in states that the expert never visits"
+    advice = ["Test the policy before relying on it."] if trust is Trust.DOUBT else []
     least = float(facts.least_gap)
-    if least > 0.5 * float(fit.verdict.occupancy_gap):
-        why += f"; no policy of the learner's world has an occupancy gap below {least:.3g}"
-        advice.append("If the expert's world is known to differ, lower alpha and compare the gaps.")
-    elif fit.verdict.status == Status.BUDGET:
-        advice.append("Allow more steps.")
-    elif robust:
-        advice.append(
-            "Fit with alpha=1 as well: lower alpha only if the gap stays close to that of alpha=1."
-            if reference_gap is None
-            else f"With alpha=1 the gap is {reference_gap:.3g}: raise alpha if that is much smaller."
-        )
+    impossible = least > 0.5 * float(fit.verdict.occupancy_gap)
+    if impossible:
+        why += f"; no policy of the learner's world, at any alpha, has an occupancy gap below {least:.3g}"
+    advice += _advice(case, impossible)
+    noise = 0.0 if case.estimate is None else case.estimate.error
     if noise > gap:
         why += f", within the error of the demonstrations ({noise:.2g})"
-    yield _Finding(trust, f"{why}.", " ".join(advice))
+    return _Finding(trust, f"{why}.", " ".join(advice))
+
+
+def _advice(case: _Case, impossible: bool) -> list[str]:
+    """Return what to try with α and the steps; nothing against what the data have decided."""
+    robust = is_robust(case.fit)
+    if case.alpha_estimate is not None:
+        return []
+    if robust and case.reference_gap is not None:
+        return [f"With alpha=1 the gap is {case.reference_gap:.3g}: raise alpha if that is much smaller."]
+    if robust:
+        return ['Compare with alpha="auto", which lowers alpha only as far as the data support it.']
+    if impossible:
+        return ['If the expert\'s world may differ, let alpha="auto" choose.']
+    return ["Allow more steps."] if case.fit.verdict.status == Status.BUDGET else []
 
 
 def _told(fit: Fit) -> str:

@@ -29,7 +29,7 @@ def summary_rows(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[
         ("occupancy gap", _gap(fit, evidence)),
         ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
         *(("warning", text) for text in warnings_of(fit, evidence, tolerance)),
-        ("verdict", str(judge(fit, evidence.occupancy_estimate))),
+        ("verdict", str(judge(fit, evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate))),
     ]
 
 

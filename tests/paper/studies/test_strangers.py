@@ -5,12 +5,19 @@ import dataclasses
 import numpy as np
 import pytest
 
+from robustirl.irl import fit
 from robustirl.mdp import MDP
+from robustirl.paper.studies import strangers
 from robustirl.paper.studies.registry import Frame
 from robustirl.paper.studies.strangers import Row, StrangersStudy, confusion, rows_of, summarize, to_csv
+from robustirl.paper.studies.strangers_mismatches import MISMATCHES, mismatched_pair
 from robustirl.paper.studies.strangers_worlds import LARGEST, Pair, random_pair
+from robustirl.paper.studies.warehouse import racks, warehouse, warehouse_pairs, warehouse_reward
+from robustirl.planning import discounted_return, expert_policy, state_occupancy
 
-ROW = Row("a", "random", 5, 0.9, False, 1.0, 0, "converged", 0.1, 1e-5, 0.01, 0.0, "trust", "because.")
+ROW = Row(
+    "a", "random", 5, 0.9, False, 1.0, False, 0, "converged", 0.1, 1e-5, 0.01, 0.0, 0.0, 0.02, 30.0, "trust", "because."
+)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -42,11 +49,64 @@ def test_tables_count_what_is_there():
     bad = dataclasses.replace(ROW, judgment="do not use", regret=0.9, status="settled", alpha=0.9)
     assert confusion([ROW, ROW, bad]) == [("trust", 2, 0, 0), ("doubt", 0, 0, 0), ("do not use", 0, 0, 1)]
     assert summarize([ROW, bad])[1][:6] == ("random", "0.9", "1", "0", "1", "0")
-    assert to_csv([ROW]).splitlines()[1] == "a,random,5,0.9,False,1,0,converged,0.1,1e-05,0.01,0,trust,because."
+    assert to_csv([ROW]).splitlines()[1] == (
+        "a,random,5,0.9,False,1,False,0,converged,0.1,1e-05,0.01,0,0,0.02,30,trust,because."
+    )
 
 
-def test_the_study_writes_its_tables(tmp_path):
-    StrangersStudy(worlds=1, named=False).run(Frame(tmp_path, say=lambda _: None))
+@pytest.mark.slow
+def test_the_study_writes_its_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(strangers, "rows_of", lambda pair: rows_of(pair, episodes=(0, 20)))
+    StrangersStudy(worlds=1, mismatches=0, named=False).run(Frame(tmp_path, say=lambda _: None))
     lines = (tmp_path / "strangers.csv").read_text().splitlines()
-    assert len(lines) == 1 + 6  # Two values of α, three amounts of evidence.
+    assert len(lines) == 1 + 5  # Two values of α, and the one that the data choose if there are episodes.
     assert (tmp_path / "confusion-random.md").exists()
+
+
+@pytest.mark.parametrize("seed", range(7))
+def test_every_kind_of_mismatch_is_a_mismatch_of_that_kind(seed):
+    pair = mismatched_pair(seed)
+    kind = pair.name.rpartition("-")[0]
+    own, other = (np.asarray(world.kernel.to_array()) for world in (pair.learner, pair.expert))
+    assert list(MISMATCHES)[seed] == kind
+    assert np.allclose(own.sum(-1), 1)
+    assert np.abs(own - other).max() > 0.05
+    if kind == "relabelled":  # The same moves under other numbers.
+        assert np.allclose(np.sort(own.sum(1), axis=None), np.sort(other.sum(1), axis=None))
+    if kind == "closed":  # The expert enters states that the learner's moves never enter.
+        entered = [kernel.sum((0, 1)) - np.einsum("sas->s", kernel) > 0 for kernel in (own, other)]
+        assert (entered[1] & ~entered[0]).any()
+    if kind == "renumbered":  # The expert's reward is numbered as its states are.
+        assert pair.expert_reward is not None
+        assert not np.array_equal(pair.expert_reward, pair.reward)
+        assert np.array_equal(np.sort(pair.expert_reward), np.sort(pair.reward))
+
+
+def test_the_warehouse_is_what_its_text_says():
+    world, reward = warehouse(0.2, side=10), warehouse_reward(10)
+    kernel = np.asarray(world.kernel.to_array())
+    rack = racks(10).ravel()
+    assert np.allclose(kernel[:, :, rack].sum(-1)[~rack], 0)  # Racks are not entered.
+    assert np.allclose(kernel[0, :, 0], 1)  # The dock is the end,
+    assert reward[0] == 0
+    assert (reward[1:] < 0).all()
+    # and from every free cell there is a way to it.
+    reached = np.eye(100)[0] > 0
+    for _ in range(100):
+        reached |= (kernel[:, :, reached].sum(-1) > 0).any(-1)
+    assert reached[~rack].all()
+    assert kernel[11, 1].max() == pytest.approx(0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mismatch", [False, True])
+def test_the_default_fit_of_a_warehouse_ends_at_its_best_iterate(mismatch):
+    pair = list(warehouse_pairs())[mismatch]
+    policy = expert_policy(pair.expert, pair.reward, temperature=0)
+    rho = state_occupancy(pair.expert, policy)
+    found = fit(pair.learner, rho, alpha=1.0, throw=False)
+    gaps = np.asarray(found.history.occupancy_gap)
+    assert float(found.verdict.occupancy_gap) == pytest.approx(gaps.min(), abs=1e-12)
+    assert float(found.verdict.occupancy_gap) < 0.02
+    best = float(discounted_return(pair.learner, expert_policy(pair.learner, pair.reward, temperature=0), pair.reward))
+    assert float(discounted_return(pair.learner, found.player, pair.reward)) > (1.3 if mismatch else 1.01) * best

@@ -1,39 +1,48 @@
 """How fits end in worlds that they were not made for, and whether their judgments can be believed.
 
-Every pair of worlds is fitted with α = 1 and 0.9, from an optimal expert's exact occupancy and from its episodes. The
-judgment sees what a user sees. The true reward then gives the regret, in the learner's world:
+Every pair of worlds is fitted with α = 1, 0.9 and, from ten episodes on, the α that the data support, from an optimal
+expert's exact occupancy and from its episodes. The judgment sees what a user sees. The true reward then gives the
+regret, in the learner's world:
 
     regret = (optimal return - return of the learnt policy) / (optimal return - return of the uniform policy).
 
-It is 0 for a policy as good as the optimal one, and 1 for one that is no better than choosing actions at random.
+It is 0 for a policy as good as the optimal one, and 1 for one that is no better than choosing actions at random. The
+thresholds of `robustirl.irl.judgment` were chosen by the groups that are not held out.
 """
 
 import csv
 import dataclasses
 import io
-import itertools
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import jax
 import numpy as np
 
 from robustirl._runtime import write_atomically
-from robustirl.demonstrations import estimate_occupancy, sample_demonstrations
-from robustirl.irl import Trust, fit, judge
-from robustirl.mdp import as_count, uniform_policy
+from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy, sample_demonstrations
+from robustirl.irl import Trust, fit, judge, select_alpha
+from robustirl.mdp import MDP, as_count, uniform_policy
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.paper.studies.strangers_mismatches import mismatched_pair
 from robustirl.paper.studies.strangers_worlds import Pair, gymnasium_pairs, random_pair, registered_pairs
+from robustirl.paper.studies.warehouse import warehouse_pairs
 from robustirl.planning import discounted_return, expert_policy, state_occupancy
 from robustirl.sweeps import writing_to
+from robustirl.types import ArrayLike
 
-ALPHAS, EPISODES = (1.0, 0.9), (0, 50, 500)
+ALPHAS: tuple[float | str, ...] = (1.0, 0.9, "auto")
+EPISODES = (0, 5, 20, 50, 500)
 DISTANT = 3.0  # Episodes are cut after so many times 1 / (1-γ) steps,
 LONGEST = 2000  # and after so many at most.
+FEWEST = 10  # Episodes from which α is chosen by the data.
 LARGE = 300  # Worlds with more states are fitted to the exact occupancy alone.
+_R = TypeVar("_R")
 GOOD, BAD = 0.05, 0.5
+TUNED_MISMATCHES = 21  # The first three of each kind.
 CLASSES = ("regret < 5 %", "5 to 50 %", "> 50 %")
 NO_CHOICE = 1e-9  # Where the uniform policy is as good as the optimal one up to this, there is no regret to speak of.
 
@@ -44,17 +53,21 @@ class Row:
 
     Attributes:
         world: The name of the pair of worlds.
-        group: `registered`, `gymnasium`, `random` or `held out`.
+        group: `registered`, `gymnasium`, `warehouse`, `random`, `mismatched`, or one of the last two, held out.
         states: |S|.
         discount: γ.
         mismatch: Whether the expert's world is another one.
         alpha: α.
+        chosen: Whether the data chose it.
         episodes: How many were seen; 0 for the exact occupancy.
         status: How the fit ended.
         seconds: How long it took, after compilation.
         gap: The occupancy gap.
         regret: See the text at the top of this file.
+        likeliest_regret: That of the most likely action in every state.
         expert_regret: That of what the expert achieves in its own world, measured on the same scale.
+        randomness: How much the player leaves to chance; see `Diagnosis.randomness`.
+        largest_reward: The largest |R| that was learned.
         judgment: The verdict in one word.
         why: The sentence that goes with it.
     """
@@ -65,58 +78,91 @@ class Row:
     discount: float
     mismatch: bool
     alpha: float
+    chosen: bool
     episodes: int
     status: str
     seconds: float
     gap: float
     regret: float
+    likeliest_regret: float
     expert_regret: float
+    randomness: float
+    largest_reward: float
     judgment: str
     why: str
 
 
-def rows_of(pair: Pair, episodes: Sequence[int] = EPISODES, alphas: Sequence[float] = ALPHAS) -> Iterator[Row]:
+def rows_of(pair: Pair, episodes: Sequence[int] = EPISODES, alphas: Sequence[float | str] = ALPHAS) -> Iterator[Row]:
     """Fit one pair of worlds in all ways; nothing where all policies are equally good."""
     world, reward = pair.learner, pair.reward
-    policy = expert_policy(pair.expert, reward, temperature=0)
+    known = reward if pair.expert_reward is None else pair.expert_reward
+    policy = expert_policy(pair.expert, known, temperature=0)
     own = policy if not pair.mismatch else expert_policy(world, reward, temperature=0)
     best = float(discounted_return(world, own, reward))
     spread = best - float(discounted_return(world, np.asarray(uniform_policy(world.mask)), reward))
     if spread <= NO_CHOICE * max(1.0, abs(best)):
         return
+    earned = float(discounted_return(pair.expert, policy, known))
+
+    def regret(learned: np.ndarray) -> float:
+        return (best - float(discounted_return(world, learned, reward))) / spread
+
     counts = [count for count in episodes if count == 0 or world.num_states <= LARGE]
-    for count, alpha in itertools.product(counts, alphas):
-        estimate = _estimate(pair, policy, count) if count else None
+    for count in counts:
+        demos = _demonstrations(pair, policy, count) if count else None
+        estimate = None if demos is None else _quietly(lambda seen=demos: estimate_occupancy(seen, world))
         rho = state_occupancy(pair.expert, policy) if estimate is None else estimate.occupancy
-        fit(world, rho, alpha=alpha, steps=1, throw=False)  # Compiles.
-        begun = time.perf_counter()
-        found = fit(world, rho, alpha=alpha, throw=False)
-        seconds = time.perf_counter() - begun
-        verdict = judge(found, estimate)
-        yield Row(
-            world=pair.name,
-            group=pair.group,
-            states=world.num_states,
-            discount=float(world.discount),
-            mismatch=pair.mismatch,
-            alpha=alpha,
-            episodes=count,
-            status=str(found.verdict.status),
-            seconds=seconds,
-            gap=float(found.verdict.occupancy_gap),
-            regret=(best - float(discounted_return(world, found.player, reward))) / spread,
-            expert_regret=(best - float(discounted_return(pair.expert, policy, reward))) / spread,
-            judgment=str(verdict.trust),
-            why=verdict.why,
-        )
+        for alpha, chosen in _alphas(world, demos, alphas):
+            fit(world, rho, alpha=alpha, steps=1, throw=False)  # Compiles.
+            begun = time.perf_counter()
+            found = fit(world, rho, alpha=alpha, throw=False)
+            seconds = time.perf_counter() - begun
+            verdict = judge(found, estimate, alpha_estimate=chosen, world=world)
+            player = np.asarray(found.player)
+            yield Row(
+                world=pair.name,
+                group=pair.group,
+                states=world.num_states,
+                discount=float(world.discount),
+                mismatch=pair.mismatch,
+                alpha=alpha,
+                chosen=chosen is not None,
+                episodes=count,
+                status=str(found.verdict.status),
+                seconds=seconds,
+                gap=float(found.verdict.occupancy_gap),
+                regret=regret(player),
+                likeliest_regret=regret(np.eye(player.shape[1])[player.argmax(-1)]),
+                expert_regret=(best - earned) / spread,
+                randomness=float(found.diagnosis.randomness),
+                largest_reward=float(np.abs(found.reward).max()),
+                judgment=str(verdict.trust),
+                why=verdict.why,
+            )
 
 
-def _estimate(pair: Pair, policy: jax.Array, count: int):
+def _alphas(
+    world: MDP, demos: Demonstrations | None, alphas: Sequence[float | str]
+) -> Iterator[tuple[float, AlphaEstimate | None]]:
+    """Return every α to fit with, and the estimate if the data chose it."""
+    for alpha in alphas:
+        if not isinstance(alpha, str):
+            yield alpha, None
+        elif demos is not None and len(demos) >= FEWEST:
+            found = _quietly(lambda seen=demos: select_alpha(world, seen))
+            yield found.alpha, found.as_estimate(demos.num_transitions, 0.95)
+
+
+def _demonstrations(pair: Pair, policy: ArrayLike, count: int) -> Demonstrations:
     horizon = min(LONGEST, math.ceil(DISTANT / (1 - float(pair.expert.discount))))
-    demos = sample_demonstrations(pair.expert, policy, episodes=count, horizon=horizon, key=jax.random.key(count))
+    return sample_demonstrations(pair.expert, policy, episodes=count, horizon=horizon, key=jax.random.key(count))
+
+
+def _quietly(work: Callable[[], _R]) -> _R:
+    """Return what a function returns, without its warnings: the judgment says the same."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # The judgment says the same.
-        return estimate_occupancy(demos, pair.learner)
+        warnings.simplefilter("ignore")
+        return work()
 
 
 def regret_class(regret: float) -> str:
@@ -139,12 +185,18 @@ def summarize(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return a line for each group: how many fits, how they ended, and the medians of time and gap."""
     lines = []
     for group in dict.fromkeys(row.group for row in rows):
-        for alpha in dict.fromkeys(row.alpha for row in rows):
-            part = [row for row in rows if row.group == group and row.alpha == alpha]
+        for alpha in dict.fromkeys(_kind(row) for row in rows):
+            part = [row for row in rows if row.group == group and _kind(row) == alpha]
+            if not part:
+                continue
             shares = (sum(row.status == status for row in part) for status in ("converged", "settled", "budget"))
             numbers = (np.median([row.seconds for row in part]), np.median([row.gap for row in part]))
-            lines.append((group, f"{alpha:g}", str(len(part)), *map(str, shares), *(f"{n:.2g}" for n in numbers)))
+            lines.append((group, alpha, str(len(part)), *map(str, shares), *(f"{n:.2g}" for n in numbers)))
     return lines
+
+
+def _kind(row: Row) -> str:
+    return "auto" if row.chosen else f"{row.alpha:g}"
 
 
 def to_csv(rows: Iterable[Row]) -> str:
@@ -158,6 +210,23 @@ def to_csv(rows: Iterable[Row]) -> str:
     return text.getvalue()
 
 
+def pairs_of(study: "StrangersStudy") -> list[Pair]:
+    """Return all pairs of a study, in order."""
+    count = as_count("the number of random worlds", study.worlds)
+    others = as_count("the number of mismatched worlds", study.mismatches)
+    drawn = [random_pair(seed) for seed in range(count)]
+    drawn[(count + 1) // 2 :] = [held_out(pair) for pair in drawn[(count + 1) // 2 :]]
+    mixed = [mismatched_pair(seed) for seed in range(others)]
+    mixed[TUNED_MISMATCHES:] = [held_out(pair) for pair in mixed[TUNED_MISMATCHES:]]
+    named = [*registered_pairs(), *gymnasium_pairs(), *warehouse_pairs()] if study.named else []
+    return [*drawn, *mixed, *named]
+
+
+def held_out(pair: Pair) -> Pair:
+    """Return a pair as one that no threshold was chosen by."""
+    return dataclasses.replace(pair, group=f"{pair.group}, held out")
+
+
 @register_study("strangers")
 @dataclasses.dataclass(frozen=True)
 class StrangersStudy:
@@ -165,16 +234,14 @@ class StrangersStudy:
 
     worlds: int = 50
     """How many random worlds; the second half counts as held out."""
+    mismatches: int = 49
+    """How many worlds with a mismatch of another kind than noise, all kinds in turn; the later ones are held out."""
     named: bool = True
-    """Whether to include the registered worlds and Gymnasium's."""
+    """Whether to include the registered worlds, Gymnasium's and the warehouse."""
 
     def run(self, frame: Frame) -> None:
         """Fit all pairs, and write strangers.csv and the tables."""
-        count = as_count("the number of random worlds", self.worlds)
-        drawn = [random_pair(seed) for seed in range(count)]
-        held = [dataclasses.replace(pair, group="held out") for pair in drawn[(count + 1) // 2 :]]
-        named = [*registered_pairs(), *gymnasium_pairs()] if self.named else []
-        pairs = [*drawn[: (count + 1) // 2], *held, *named]
+        pairs = pairs_of(self)
         rows: list[Row] = []
         for done, pair in enumerate(pairs):
             frame.progress("pairs of worlds", done, len(pairs))
@@ -189,4 +256,6 @@ class StrangersStudy:
         frame.write_table("strangers", headings, summarize(rows))
         for group in dict.fromkeys(row.group for row in rows):
             table = confusion(row for row in rows if row.group == group)
-            frame.write_table(f"confusion-{group.replace(' ', '-')}", ("judgment", *CLASSES), table, group)
+            frame.write_table(
+                f"confusion-{group.replace(', ', '-').replace(' ', '-')}", ("judgment", *CLASSES), table, group
+            )
