@@ -1,0 +1,22 @@
+"""The study of guarantees from data, at its smallest."""
+
+import csv
+
+from robustirl.paper.studies.guarantees import GuaranteesStudy, make_pair, simulate, table, to_csv
+from robustirl.paper.studies.registry import Frame
+
+
+def test_one_pair_by_hand():
+    """The expert always goes to state 1; the uniform policy does so half of the time, and misses 0.45."""
+    row = simulate(make_pair("three-state", 0.0, 0.0, None, 50), "uniform", 50, 0)
+    assert abs(row.truth - 0.45) < 1e-9
+    assert row.truth <= row.shortfall
+    assert row.attained <= row.shortfall <= row.without_data
+    (line,) = table([row])
+    assert line[:4] == ("three-state, d = 0", "uniform", "50", "1 of 1")
+    assert next(csv.DictReader(to_csv([row]).splitlines()))["policy"] == "uniform"
+
+
+def test_an_empty_choice_writes_an_empty_table(tmp_path):
+    GuaranteesStudy(only="nothing").run(Frame(tmp_path, say=lambda _: None))
+    assert (tmp_path / "guarantees.md").exists()
