@@ -13,8 +13,10 @@ def in_good_order(problem: PlanningProblem) -> tuple[PlanningProblem, Order | No
     if found is None:
         return problem, None
     world, order = found
-    changed = (world, order.into(problem.reward), order.into(problem.start))
-    return eqx.tree_at(lambda p: (p.game.mdp, p.reward, p.start), problem, changed), order
+    alpha = problem.game.alpha
+    alpha = order.into(alpha) if alpha.ndim else alpha
+    changed = (world, alpha, order.into(problem.reward), order.into(problem.start))
+    return eqx.tree_at(lambda p: (p.game.mdp, p.game.alpha, p.reward, p.start), problem, changed), order
 
 
 def in_own_order(solution: Solution, order: Order | None) -> Solution:
@@ -22,4 +24,5 @@ def in_own_order(solution: Solution, order: Order | None) -> Solution:
     if order is None:
         return solution
     changed = tuple(order.back(array) for array in (solution.value, solution.player, solution.opponent))
-    return eqx.tree_at(lambda s: (s.value, s.player, s.opponent), solution, changed)
+    alpha = order.back(solution.alpha) if solution.alpha.ndim else solution.alpha
+    return eqx.tree_at(lambda s: (s.value, s.player, s.opponent, s.alpha), solution, (*changed, alpha))

@@ -23,8 +23,10 @@ def order_problem(problem: Problem, start: Tree | None) -> tuple[Problem, Tree |
         model = eqx.tree_at(lambda m: m.features, model, order.into(model.features))
     elif start is not None:
         start = order.into(start)
-    changed = (world, order.into(problem.expert), model)
-    return eqx.tree_at(lambda p: (p.game.mdp, p.expert, p.model), problem, changed), start, order
+    alpha = problem.game.alpha
+    alpha = order.into(alpha) if alpha.ndim else alpha
+    changed = (world, alpha, order.into(problem.expert), model)
+    return eqx.tree_at(lambda p: (p.game.mdp, p.game.alpha, p.expert, p.model), problem, changed), start, order
 
 
 def order_fit(fit: Fit, problem: Problem, order: Order | None) -> Fit:
@@ -35,6 +37,7 @@ def order_fit(fit: Fit, problem: Problem, order: Order | None) -> Fit:
 
     def parts(fit: Fit) -> tuple:
         vectors = fit.player, fit.opponent, fit.reward, fit.value, fit.expert_occupancy, fit.occupancy
+        vectors = (*vectors, fit.alpha) if fit.alpha.ndim else vectors
         return (*vectors, fit.parameters) if tabular else vectors
 
     return eqx.tree_at(parts, fit, tuple(order.back(array) for array in parts(fit)))
