@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import concrete
 from robustirl.types import Tree
 
 Item = TypeVar("Item")
@@ -21,12 +23,20 @@ def stack(trees: Sequence, what: str) -> Any:
     shape = tree_shape(first)
     if any(tree_shape(other) != shape for other in others):
         raise InvalidInputError(f"the {what}s of one batch differ in shape or kind; fit them in separate batches.")
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *own.values())
+    stacked = jax.tree.map(_stack_leaves, *own.values())
     if len(own) == len(trees):
         return stacked
     order = {key: place for place, key in enumerate(own)}
     places = np.array([order[id(tree)] for tree in trees])
     return jax.tree.map(lambda leaf: leaf[places], stacked)
+
+
+def _stack_leaves(*leaves: Any) -> Array:
+    """Stack arrays; on the host where they are there already, without a program for every number of fits."""
+    keys = any(jnp.issubdtype(getattr(leaf, "dtype", float), jax.dtypes.prng_key) for leaf in leaves)
+    if not keys and concrete(*leaves) and jax.default_backend() == "cpu":
+        return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))
+    return jnp.stack(leaves)
 
 
 def tree_shape(tree: Tree) -> tuple:

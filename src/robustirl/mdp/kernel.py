@@ -206,9 +206,13 @@ class DenseKernel(AbstractKernel):
         return DenseChain(self.policy_matrix(jnp.stack(shares, -1)))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
+        rows, actions = self.probabilities, range(self.num_actions)
+        if checks.concrete(policy, rows) and jax.default_backend() == "cpu":  # Without ten programs for every size.
+            shares, table = np.asarray(policy), np.asarray(rows)
+            return jax.device_put(sum(shares[:, a, None] * table[:, a] for a in actions))
         # A sum over few actions, written out: XLA fuses it into one pass over the array, where the
         # contraction would become |S| tiny matrix products.
-        return sum(policy[:, a, None] * self.probabilities[:, a] for a in range(self.num_actions))  # pyright: ignore[reportReturnType]
+        return sum(policy[:, a, None] * rows[:, a] for a in actions)  # pyright: ignore[reportReturnType]
 
     def row_sums(self) -> Float[Array, "S A"]:
         return self.probabilities.sum(-1)

@@ -319,7 +319,7 @@ def _as_mask(mask: ArrayLike, size: tuple[int, int]) -> Bool[Array, "S A"]:
     array = mask if isinstance(mask, jax.Array) else np.asarray(mask)
     if array.dtype != bool:
         raise InvalidInputError(f"the action mask holds {array.dtype}, but True and False are needed; use `array > 0`.")
-    return jnp.asarray(array)
+    return array if isinstance(array, jax.Array) else jax.device_put(array)
 
 
 def _check_mask(mask: np.ndarray, exists: np.ndarray) -> None:

@@ -12,11 +12,12 @@ Every use corrects a residual that is itself computed exactly, so that an inexac
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import BoundedJit, working_precision
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, concrete
 from robustirl.planning.linear.krylov import solve_chain
 
 LARGEST_MATRIX = 200  # States. Beyond, an inverse costs more than it saves.
@@ -25,6 +26,9 @@ LARGEST_MATRIX = 200  # States. Beyond, an inverse costs more than it saves.
 def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
     """Return I - γ P_π. Its inverse has norm at most 1/(1-γ), so it is never singular."""
     chain = mdp.kernel.policy_matrix(policy)
+    if concrete(chain, mdp.discount) and jax.default_backend() == "cpu":  # Without five programs for every size.
+        system = np.eye(mdp.num_states, dtype=chain.dtype) - np.asarray(mdp.discount) * np.asarray(chain)
+        return jax.device_put(system)
     return jnp.eye(mdp.num_states, dtype=chain.dtype) - mdp.discount * chain
 
 
