@@ -23,20 +23,18 @@ def stack(trees: Sequence, what: str) -> Any:
     shape = tree_shape(first)
     if any(tree_shape(other) != shape for other in others):
         raise InvalidInputError(f"the {what}s of one batch differ in shape or kind; fit them in separate batches.")
-    stacked = jax.tree.map(_stack_leaves, *own.values())
-    if len(own) == len(trees):
-        return stacked
     order = {key: place for place, key in enumerate(own)}
     places = np.array([order[id(tree)] for tree in trees])
-    return jax.tree.map(lambda leaf: leaf[places], stacked)
+    return jax.tree.map(lambda *leaves: _stack_leaves(leaves, places), *own.values())
 
 
-def _stack_leaves(*leaves: Any) -> Array:
-    """Stack arrays; on the host where they are there already, without a program for every number of fits."""
+def _stack_leaves(leaves: Sequence, places: np.ndarray) -> Array:
+    """Stack arrays, the one at each place; on the host if they are there, without a program for every size."""
     keys = any(jnp.issubdtype(getattr(leaf, "dtype", float), jax.dtypes.prng_key) for leaf in leaves)
     if not keys and concrete(*leaves) and jax.default_backend() == "cpu":
-        return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))
-    return jnp.stack(leaves)
+        return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves])[places])
+    stacked = jnp.stack(leaves)
+    return stacked if len(leaves) == len(places) else stacked[places]
 
 
 def tree_shape(tree: Tree) -> tuple:

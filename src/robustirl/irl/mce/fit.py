@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import optax
 from jax.core import Tracer
 
@@ -225,7 +224,7 @@ def fit_many(
         vectorize=vectorize,
     )
     out = _all_successful([one.trimmed() for one in unstack(stack, len(mdps))], tolerance, throw)
-    return [jax.tree.map(jnp.asarray, result) for result in out]
+    return [jax.tree.map(jax.device_put, result) for result in out]
 
 
 def _all_successful(fits: list[Fit], tolerance: float | None, throw: bool) -> list[Fit]:

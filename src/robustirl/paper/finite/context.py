@@ -50,7 +50,7 @@ class ExperimentContext:
         self.noise_model = noise_model
         self.expert = expert
         self.expert_alpha = expert_alpha
-        self.reward: jax.Array = jnp.asarray(environment.reward)
+        self.reward: jax.Array = jax.device_put(environment.reward)
         self._recent: dict[tuple[float, int, int], Demonstrations] = {}
 
     @classmethod
