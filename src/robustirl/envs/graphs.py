@@ -6,6 +6,7 @@ somebody on the way to destination d. One reward, given or learned by node or by
 them, and one fit learns it from the trips to all.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -205,10 +206,9 @@ def _read(graph: Any, num_nodes: int | None, directed: bool) -> tuple[np.ndarray
 
 
 def _as_edges(given: Any, what: str) -> np.ndarray:
-    try:
+    edges: np.ndarray = np.zeros(0)
+    with contextlib.suppress(TypeError, ValueError):
         edges = np.asarray(given if isinstance(given, np.ndarray) else list(given))
-    except (TypeError, ValueError):
-        edges = np.zeros(0)
     if edges.size == 0 and edges.dtype.kind == "f":
         edges = np.zeros((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":

@@ -82,7 +82,8 @@ def fit(
         keep_last: Return the last iterate instead of the one with the smallest gap, and take all steps if no tolerance
             is given: what the paper does (`PAPER_SETTINGS`).
         temperatures: Entropy weights of player and opponent; the paper's by default.
-        planner_tolerance: Accuracy of every planner call; see `robustirl.planning.solvers.newton`.
+        planner_tolerance: Accuracy of every planner call; see `robustirl.planning.solvers.newton`. If omitted, plain
+            gradient methods in worlds of more than 5,000 states plan only as exactly as the gap needs until the end.
         initial_parameters: θ to start from, shaped as the reward model's own, such as the `parameters` of an earlier
             fit. The optimizer starts afresh.
         callbacks: Functions of a `Step`, each called at the start and after every update. One that returns False ends

@@ -5,6 +5,9 @@ first order for the change of the reward, its occupancy, and its inverse of I - 
 serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
 brings a residual down fast enough.
 
+In large worlds without a demand for accuracy the steps of plain gradient methods are planned only as exactly as the gap
+needs (`accuracy.py`), and what is returned is planned once more, exactly.
+
 `begin`, `advance` and `finish` are the loop in parts. `fit` calls them as three compiled programs, whether or not there
 are callbacks in between; `learn` puts them together for batches.
 """
@@ -18,6 +21,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
+from robustirl.irl.mce.accuracy import loosened, plans_roughly
 from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.irl.mce.descent import is_newton_path
@@ -119,9 +123,10 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     extended = optax.with_extra_args_support(problem.optimizer)
     curved = is_newton_path(problem.optimizer)
     features, goal = features_of(model), threshold(problem)
+    rough = plans_roughly(problem)
 
     def vouched(solution: Solution) -> Bool[Array, ""]:
-        return solution.verdict.converged & (solution.verdict.error_bound <= worst_error)
+        return solution.verdict.converged & (rough | (solution.verdict.error_bound <= worst_error))
 
     def objective(parameters: Tree, near: Neighbor) -> tuple[Float[Array, ""], Bool[Array, ""]]:
         """Return c(θ) alone, for line searches, and whether it can be relied on."""
@@ -142,12 +147,13 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
         )
         return Landscape(curvature, lambda trial: objective(trial, here), size)
 
-    def dual(parameters: Tree, near: Neighbor):
+    def dual(parameters: Tree, near: Neighbor, gap: Float[Array, ""]):
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
         reward = model(parameters)
         fixed = jax.lax.stop_gradient(reward)
-        solution, inverse = newton_steps(game, fixed, near.value, near.inverse, rule, temperatures)
-        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, rule.tolerance)
+        here, accuracy = loosened(rule, near.value, gap, goal) if rough else (rule, rule.tolerance)
+        solution, inverse = newton_steps(game, fixed, near.value, near.inverse, here, temperatures, rough=rough)
+        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, accuracy)
         value = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ fixed
         aux = (solution, Neighbor(solution.value, occupancy, inverse), exact)
         return value + (occupancy - expert) @ (reward - fixed), aux
@@ -155,14 +161,16 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     def evaluate(state: LoopState) -> LoopState:
         """Plan under the next parameters, compare occupancies, and let the optimizer choose where to go from there."""
         parameters = state.next_parameters
-        (value, (solution, here, exact)), gradient = jax.value_and_grad(dual, has_aux=True)(parameters, state.near)
+        (value, (solution, here, exact)), gradient = jax.value_and_grad(dual, has_aux=True)(
+            parameters, state.near, state.kept.gap
+        )
         updates, memory = extended.update(
             gradient,
             state.optimizer,
             parameters,
             value=value,
             grad=gradient,
-            value_fn=lambda trial: dual(trial, here)[0],
+            value_fn=lambda trial: dual(trial, here, state.kept.gap)[0],
             **({"landscape": landscape(parameters, solution, here)} if curved else {}),
         )
         following = optax.apply_updates(parameters, updates)
@@ -217,6 +225,7 @@ def _strongly_typed(leaf: Any) -> Any:
 
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
     """Return the fit as it stands; `stopped` says that it was told to end here."""
+    state = settle_exactly(problem, state) if plans_roughly(problem) else state
     kept, expert = state.kept, problem.expert
     reward = problem.model(kept.parameters)
     # What the player does without the opponent. For α = 1 the start is the answer, and nothing is solved.
@@ -249,6 +258,36 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
             problem, kept.occupancy, alone, kept.gap, reward, state.history, kept.step, kept.solution.player
         ),
     )
+
+
+def settle_exactly(problem: Problem, state: LoopState) -> LoopState:
+    """Return the state with its best iterate planned to full accuracy, and what the verdict says of it."""
+    kept, game, expert = state.kept, problem.game, problem.expert
+    mdp, reward = game.mdp, problem.model(kept.parameters)
+    rule = stopping_rule(game, expert, problem.planner_tolerance)
+    solution, _ = newton_steps(game, reward, kept.solution.value, None, rule, problem.temperatures)
+    occupancy, _, exact = refine_occupancy(mdp, solution.mixture, None, kept.occupancy, rule.tolerance)
+    worst = WORST_ERROR if expert.dtype == jnp.float64 else WORST_ERROR_SINGLE
+    worst_error = worst * problem.temperatures.player if problem.temperatures.player > 0 else jnp.inf
+    difference = occupancy - expert
+    gap = matching_gap(features_of(problem.model), difference)
+    dual = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ reward
+    history = eqx.tree_at(
+        lambda h: (h.occupancy_gap, h.dual),
+        state.history,
+        (
+            state.history.occupancy_gap.at[kept.step].set(jnp.abs(difference).sum()),
+            state.history.dual.at[kept.step].set(dual),
+        ),
+    )
+    valid = state.valid & exact & solution.verdict.converged & (solution.verdict.error_bound <= worst_error)
+    changed = (
+        Iterate(kept.step, kept.parameters, solution, occupancy, gap),
+        valid,
+        history,
+        solution.verdict.error_bound,
+    )
+    return eqx.tree_at(lambda s: (s.kept, s.valid, s.history, s.error_bound), state, changed)
 
 
 def blank_solution(game: MarkovGame, blank: Float[Array, " S"]) -> Solution:

@@ -176,16 +176,17 @@ def newton_steps(
     temperatures: Temperatures = Temperatures(),
     max_steps: Int[Array, ""] | int = NEWTON_MAX_STEPS,
     cold: bool = False,
+    rough: bool = False,
 ) -> tuple[Solution, PolicyInverse | None]:
     """Solve inside compiled code, by `Newton` or `NewtonKrylov` as the size of the world demands; check nothing.
 
     `inverse` is that of an earlier solution nearby, if there is one; `cold` says that the start is no better than any
-    other. Also returns the inverse in use at the end, for the next solution, the occupancy, and the derivative of
-    the value in the reward. Worlds too large for matrices have none.
+    other; `rough` that the rule asks for few digits. Also returns the inverse in use at the end, for the next solution,
+    the occupancy, and the derivative of the value in the reward. Worlds too large for matrices have none.
     """
     problem = PlanningProblem(game, reward, start, rule, temperatures, cold)
     if not writes_matrices(game.mdp):
-        return NewtonKrylov().steps(problem, max_steps), None
+        return NewtonKrylov().steps(problem, max_steps, rough=rough), None
     return Newton().steps(problem, inverse, max_steps)
 
 
