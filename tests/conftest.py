@@ -10,7 +10,6 @@ import os
 import pathlib
 import signal
 
-os.environ.setdefault("ROBUSTIRL_TRACEBACK", "1")  # A test that fails shows where.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -19,11 +18,12 @@ import hypothesis
 import jax
 import pytest
 
-from robustirl._runtime import use_compilation_cache
+from robustirl._runtime import tracebacks, use_compilation_cache
 from robustirl.errors import InvalidInputError
 
 # Workers and the commands that tests start share what one of them has compiled, and the next session finds it.
 use_compilation_cache()
+tracebacks.keep_frames = True  # A test that fails shows where.
 
 # The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)

@@ -95,7 +95,7 @@ def test_the_interval_holds_the_experts_own_gap(learner, expert):
         ("--demos far.npz --sweep 0.1 0.2", "--sweep 0.1 0.2 is for fits and bounds"),
         ("--occupancy rho.txt --tail hold", "--tail hold is for demonstrations; give some with --demos"),
         ("--sweep 0.1", "--sweep is for the figure; name a folder for it with --out."),
-        ("--occupancy far.npz", "far.npz is not a text file"),
+        ("--occupancy far.npz", "far.npz is not a saved model"),
     ],
 )
 def test_bad_requests_get_one_sentence_and_leave_nothing(here, capsys, line, sentence):

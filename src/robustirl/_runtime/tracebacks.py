@@ -14,6 +14,9 @@ from robustirl.errors import RobustIRLError
 KEEP = "ROBUSTIRL_TRACEBACK"
 """The environment variable that keeps whole tracebacks."""
 
+keep_frames: bool = False
+"""Whether to keep whole tracebacks without that variable; the tests of this library do."""
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -48,4 +51,4 @@ def short_traceback(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def without_frames(error: RobustIRLError) -> RobustIRLError:
     """Return an error without its frames so far, unless the environment asks to keep them."""
-    return error if os.environ.get(KEEP) else error.with_traceback(None)
+    return error if keep_frames or os.environ.get(KEEP) else error.with_traceback(None)

@@ -8,7 +8,7 @@ import dataclasses
 import io
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import tyro
 
@@ -24,12 +24,14 @@ from robustirl._runtime import (
 from robustirl.cli.compare import Compare, run_compare
 from robustirl.cli.console import errors
 from robustirl.cli.continuous import Continuous, run_continuous
-from robustirl.cli.demos import Demos, run_demos
+from robustirl.cli.demos import Convert, Demos, run_convert, run_demos
 from robustirl.cli.devices import require_device
 from robustirl.cli.doctor import Doctor, run_doctor
 from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.layouts import Layouts, run_layouts
+from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
+from robustirl.cli.parsing import parse_in_words
 from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.stream import OutputError
 from robustirl.cli.study import Study, StudyRequest, parse_study, run_study
@@ -55,40 +57,39 @@ Command = (
     | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[Fit, tyro.conf.subcommand("fit")]
     | Annotated[Demos, tyro.conf.subcommand("demos")]
+    | Annotated[Convert, tyro.conf.subcommand("convert")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Version, tyro.conf.subcommand("version")]
 )
 
 
-NO_CACHE = "--no-cache"
+COMMANDS = tuple(argument.__metadata__[0].name for argument in get_args(Command))
+"""The names of all commands."""
 INTERRUPTED, TERMINATED = 130, 143
 """Exit statuses after Ctrl-C and after SIGTERM, as shells count them."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return the exit status; `--no-cache` anywhere compiles everything."""
+    """Run a command and return the exit status."""
     with terminate_as_interrupt() as terminations:
         status = _main(sys.argv[1:] if arguments is None else arguments)
     return TERMINATED if status == INTERRUPTED and terminations.count else status
 
 
 def _main(given: list[str]) -> int:
-    command = parse([word for word in given if word != NO_CACHE])
-    if NO_CACHE in given:
-        disable_compilation_cache()
-    else:
-        use_compilation_cache()
-    if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
-        single_threaded_xla()
     try:
-        if not isinstance(command, Version):
-            require_device()
-        with double_precision():
-            return _run(command)
+        options, words = split_options(given)
+        with output(options, " ".join(words)):
+            try:
+                status, error = _answer(words, options), None
+            except RobustIRLError as refusal:
+                _say_error(refusal)
+                status, error = 2, refusal
+        if options.json and not isinstance(error, OutputError):
+            print_answers(_name(words), status, None if error is None else str(error))
+        return status
     except RobustIRLError as error:
-        if isinstance(error, OutputError):
-            _forget_stdout()
-        errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        _say_error(error)
         return 2
     except KeyboardInterrupt:
         errors.print("robustirl: interrupted.", highlight=False)
@@ -101,6 +102,32 @@ def _main(given: list[str]) -> int:
             raise
         _report_defect(error)
         return 3
+
+
+def _answer(words: list[str], options: OutputOptions) -> int:
+    """Parse and run a command."""
+    command = parse_in_words(lambda: parse(words), words, COMMANDS)
+    if options.cache:
+        use_compilation_cache()
+    else:
+        disable_compilation_cache()
+    if isinstance(command, Reproduce | Compare | Layouts | Continuous | StudyRequest):
+        single_threaded_xla()
+    if not isinstance(command, Version):
+        require_device()
+    with double_precision():
+        return _run(command)
+
+
+def _say_error(error: RobustIRLError) -> None:
+    if isinstance(error, OutputError):
+        _forget_stdout()
+    errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _name(words: list[str]) -> str:
+    """Return the command that words begin with."""
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def _report_defect(error: Exception) -> None:
@@ -142,6 +169,8 @@ def _run(command: Any) -> int:
             return run_fit(command)
         case Demos():
             return run_demos(command)
+        case Convert():
+            return run_convert(command)
         case Doctor():
             return run_doctor(command)
         case _:
@@ -171,5 +200,5 @@ def _parse(given: list[str]) -> Any:
         args=given,
         prog="robustirl",
         description="Inverse reinforcement learning when the expert's world and the learner's move differently."
-        " Compiled programs are kept in the user's cache directory for the next command; --no-cache compiles anew.",
+        f" {HELP}",
     )

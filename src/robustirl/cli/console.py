@@ -44,6 +44,21 @@ class PlainConsole(Console):
 console: Console = PlainConsole(width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
 errors: Console = PlainConsole(stderr=True)
 
+_answers: dict[str, Any] = {}
+
+
+def answer(**fields: Any) -> None:
+    """Add to what `--json` prints at the end of a command."""
+    _answers.update(fields)
+
+
+def take_answers() -> dict[str, Any]:
+    """Return what a command has answered, and forget it."""
+    found = dict(_answers)
+    _answers.clear()
+    return found
+
+
 MOST_NAMED = 8  # More files than this are counted, not listed.
 STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.
 
@@ -113,6 +128,7 @@ def say_outcome(outcome: Outcome, total: int) -> None:
 
 def say_files(files: Sequence[Path]) -> None:
     """Name the files that were written, or count them where they are many."""
+    answer(files=[str(path) for path in files])
     named = files if len(files) <= MOST_NAMED else [*files[:2], *files[-1:]]
     for path in named:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)

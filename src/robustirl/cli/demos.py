@@ -11,25 +11,30 @@ import tyro
 from rich.table import Table
 
 from robustirl import demonstrations
-from robustirl.cli.console import console
+from robustirl.cli.console import answer, console
 from robustirl.cli.log_options import LogOptions
+from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.demonstrations import Demonstrations, require_place
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 from robustirl.planning import expert_policy
-from robustirl.reports import find_environment
+from robustirl.reports import explain_noise
 
 MOST_STATES = 10  # How many of the most visited states are listed.
 
 
 @dataclasses.dataclass(frozen=True)
-class Make:
-    """Let an expert act in its world, and record it."""
+class Make(WorldOptions):
+    """Let an expert act in its world, and record it.
 
-    env: str
-    """The expert's world: an environment's name, a file of your own with a reward (.npz), or a Gymnasium id."""
+    As in
+
+        robustirl demos make --env gridworld-1 --noise 0.1 --episodes 200 --out walks.csv
+    """
+
+    env: Annotated[str, tyro.conf.arg(help=f"The expert's world, with a reward: {WORLDS}.")]
     out: Path
-    """The file to write: .npz, .jsonl, .csv or .parquet."""
+    """The file to write: .npz, .jsonl, .csv or .parquet, or minari:ID."""
     episodes: int = 1000
     """How many episodes."""
     horizon: int = 1000
@@ -46,30 +51,39 @@ class Make:
     """Record no actions."""
     seed: int = 0
     """Decides what is drawn."""
-    allow_import: bool = False
-    """Let `--env module:Id` import that module, which runs its code."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Inspect(LogOptions):
-    """Say what a file holds, and whether it goes with a world."""
+class Inspect(LogOptions, WorldOptions):
+    """Say what demonstrations hold, and whether they go with a world.
+
+    As in
+
+        robustirl demos inspect trips.csv --columns episode=trip,state=link --env world.npz
+    """
 
     file: Annotated[Path, tyro.conf.Positional]
-    """The file."""
-    env: str | None = None
-    """A world to check it against, and to estimate the error of its occupancy for."""
-    allow_import: bool = False
-    """Let `--env module:Id` import that module, which runs its code."""
+    """The file, a folder of imitation's trajectories, or minari:ID."""
+    env: Annotated[str | None, tyro.conf.arg(help=f"A world to check them against: {WORLDS}.")] = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Convert(LogOptions):
-    """Write the demonstrations of one file to another, in the format its suffix names."""
+    """Write demonstrations in another format, which the suffix of the target names.
+
+    Read are .npz, .jsonl, .csv, .parquet, folders of imitation's trajectories and minari:ID; written are the files and
+    minari:ID.
+
+    As in
+
+        robustirl convert trips.csv trips.parquet
+        robustirl convert minari:me/lake-v0 lake.csv
+    """
 
     source: Annotated[Path, tyro.conf.Positional]
-    """The file to read."""
+    """What to read."""
     target: Annotated[Path, tyro.conf.Positional]
-    """The file to write."""
+    """What to write."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,10 +106,16 @@ def run_demos(command: Demos) -> int:
         case Inspect():
             _inspect(command.action)
         case Convert():
-            _require_new(command.action.target)
-            found, understood = demonstrations.load_with_note(command.action.source, command.action.table_options())
-            console.print(understood, highlight=False, markup=False, soft_wrap=True)
-            _write(found, command.action.target)
+            run_convert(command.action)
+    return 0
+
+
+def run_convert(command: Convert) -> int:
+    """Run the `convert` command."""
+    _require_new(command.target)
+    found, understood = demonstrations.load_with_note(command.source, command.table_options())
+    console.print(understood, highlight=False, markup=False, soft_wrap=True)
+    _write(found, command.target)
     return 0
 
 
@@ -103,7 +123,11 @@ def _make(command: Make) -> None:
     _require_new(command.out)
     as_count("the number of episodes", command.episodes, 1)
     as_count("the horizon", command.horizon)
-    environment = find_environment(command.env, command.discount, allow_import=command.allow_import)
+    environment = command.find(command.env, command.discount)
+    size = environment.mdp(0.0).num_states if command.noise else 0
+    noise = explain_noise(environment, command.noise, command.noise_model, size)
+    if noise is not None:
+        console.print(noise, highlight=False, markup=False, soft_wrap=True)
     policy = expert_policy(
         environment.mdp(command.noise, command.noise_model),
         environment.reward,
@@ -124,11 +148,19 @@ def _inspect(command: Inspect) -> None:
     found, understood = demonstrations.load_with_note(command.file, command.table_options())
     if command.file.suffix in (".csv", ".parquet"):
         console.print(understood, highlight=False, markup=False, soft_wrap=True)
-    world = None if command.env is None else find_environment(command.env, allow_import=command.allow_import).mdp()
+    world = None if command.env is None else command.find(command.env).mdp()
     if world is not None:
         found.check_against(world)
     console.print(found.describe(), highlight=False, soft_wrap=True)
     console.print(_visits(found))
+    answer(
+        episodes=len(found),
+        transitions=found.num_transitions,
+        has_actions=found.has_actions,
+        terminated=int(found.terminated.sum()) if found.ends_known else None,
+        state_names=found.state_names,
+        action_names=found.action_names,
+    )
     if world is not None:
         estimate = demonstrations.estimate_occupancy(found, world)
         console.print(
@@ -161,6 +193,7 @@ def _visits(found: Demonstrations) -> Table:
 def _write(found: Demonstrations, path: Path) -> None:
     demonstrations.save(found, path)
     console.print(f"wrote {path}: {found.describe()}", highlight=False, soft_wrap=True)
+    answer(episodes=len(found), transitions=found.num_transitions, files=[str(path)])
 
 
 def _require_new(path: Path) -> None:

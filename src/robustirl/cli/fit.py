@@ -2,30 +2,38 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import numpy as np
+import tyro
 
 from robustirl._runtime import require_output_folder
-from robustirl.cli.console import console, progress_bar
+from robustirl.cli.console import answer, console, progress_bar
 from robustirl.cli.log_options import LogOptions
+from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS, Step, Trust
 from robustirl.mdp import as_count
-from robustirl.reports import FitRequest, prepare_fit, write_fit
+from robustirl.reports import FitRequest, parse_arguments, prepare_fit, write_fit
 
 
 @dataclasses.dataclass(frozen=True)
-class Fit(LogOptions):
-    """Learn a reward and a policy from a file of demonstrations.
+class Fit(LogOptions, WorldOptions):
+    """Learn a reward and a policy from demonstrations.
+
+    As in
+
+        robustirl fit --env gridworld-1 --demos walks.csv --out found
+        robustirl fit --env world.npz --demos trips.csv --columns episode=trip,state=link --first-state 1 --out found
+        robustirl fit --env FrozenLake-v1 --env-arg is_slippery=false --demos minari:me/lake-v0 --out found
 
     The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.png and fit.svg,
     or nothing at all. The exit status is 1 if the verdict is "do not use".
     """
 
-    env: str
-    """The learner's world: an environment's name, a file of your own (world.npz with an array kernel, [S, A, S]), or
-    the id of a Gymnasium environment with a table, as FrozenLake-v1."""
+    env: Annotated[str, tyro.conf.arg(help=f"The learner's world: {WORLDS}.")]
     demos: Path
-    """The demonstrations: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
+    """The demonstrations: .npz, .jsonl, .csv or .parquet, a folder of imitation's trajectories, or minari:ID."""
     out: Path
     """The folder to write to; a new or an empty one."""
     alpha: Literal["auto"] | float = "auto"
@@ -45,10 +53,15 @@ class Fit(LogOptions):
     tail: Literal["chain", "hold", "renormalize", "renormalise"] = "chain"
     """What follows the last state of a truncated episode: chain continues with the empirical transition rates, hold
     repeats the last state, renormalize drops what is unseen."""
+    optimizer: Literal["newton", "adam", "settling-adam", "lbfgs"] | None = None
+    """How to learn; if omitted, newton at α = 1 and settling-adam below for rewards that are linear in their
+    parameters, adam for networks."""
+    rate: float | None = None
+    """The learning rate of adam."""
+    attempts: int = 1
+    """How many reward networks to start from; the one with the smallest gap is kept."""
     seed: int = 0
     """For the first weights of a reward network."""
-    allow_import: bool = False
-    """Let `--env module:Id` import that module, which runs its code."""
 
 
 def run_fit(command: Fit) -> int:
@@ -57,9 +70,13 @@ def run_fit(command: Fit) -> int:
     total = as_count("--steps", command.steps)
     if total == 0:
         raise InvalidInputError("--steps is 0, but learning takes at least one step; omit it for the default, 200.")
-    options = {f.name: getattr(command, f.name) for f in dataclasses.fields(command) if f.name not in _OTHERS}
+    options = {name: getattr(command, name) for name in _SAME}
     request = FitRequest(
-        environment=command.env, demonstrations=command.demos, table=command.table_options(), **options
+        environment=command.env,
+        demonstrations=command.demos,
+        arguments=parse_arguments(command.env_arg),
+        table=command.table_options(),
+        **options,
     )
     job = prepare_fit(request)
     console.print(job.understood, highlight=False, markup=False, soft_wrap=True)
@@ -78,7 +95,22 @@ def run_fit(command: Fit) -> int:
     console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
     for path in written:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    judgment = job.model.judgment_
+    answer(
+        alpha=np.asarray(job.model.fit_.alpha).tolist(),
+        status=verdict.status.value,
+        steps=int(verdict.steps),
+        occupancy_gap=float(verdict.occupancy_gap),
+        trust=judgment.trust.value,
+        why=judgment.why,
+        advice=judgment.advice,
+        warnings=job.model.warnings_,
+        files=[str(path) for path in written],
+    )
     return 1 if job.model.judgment_.trust is Trust.DO_NOT_USE else 0
 
 
-_OTHERS = ("env", "demos", "out", "columns", "first_state", "first_action")
+_SAME = tuple(
+    field.name for field in dataclasses.fields(FitRequest) if field.name in {f.name for f in dataclasses.fields(Fit)}
+)
+"""Options that a request has by the same name."""

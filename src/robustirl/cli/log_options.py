@@ -1,8 +1,10 @@
 """The options of every command that reads a table of demonstrations: how its columns are called and numbered."""
 
 import dataclasses
+from pathlib import Path
 from typing import Literal
 
+from robustirl._runtime import one_line, read_regular
 from robustirl.demonstrations import TableOptions
 from robustirl.errors import InvalidInputError
 
@@ -18,12 +20,35 @@ class LogOptions:
     """The number of the first state in the table."""
     first_action: Literal[0, 1] = 0
     """The number of the first action in the table."""
+    state_names: Path | None = None
+    """A text file with the name of every state, a line each, in the order of their numbers."""
+    action_names: Path | None = None
+    """The same for actions."""
 
     def table_options(self) -> TableOptions:
         """Return the options as `demonstrations.load` takes them."""
         return TableOptions(
-            columns=parse_columns(self.columns), first_state=self.first_state, first_action=self.first_action
+            columns=parse_columns(self.columns),
+            state_names=_read_names(self.state_names),
+            action_names=_read_names(self.action_names),
+            first_state=self.first_state,
+            first_action=self.first_action,
+            command_line=True,
         )
+
+
+def _read_names(path: Path | None) -> list[str] | None:
+    """Return the lines of a text file."""
+    if path is None:
+        return None
+    try:
+        words = [line.strip() for line in read_regular(path).decode("utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); give a text file of names.") from None
+    words = [word for word in words if word]
+    if len(set(words)) < len(words) or not words:
+        raise InvalidInputError(f"{path} must hold different names, one a line; it holds {len(words)} lines.")
+    return words
 
 
 def parse_columns(text: str | None) -> dict[str, str] | None:
@@ -39,4 +64,8 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
     for name, sign, own in pairs:
         if not (name.strip() and sign and own.strip()):
             raise InvalidInputError(f"--columns is {text!r}, but pairs as episode=trip,state=link are needed.")
+    names = [name.strip() for name, _, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"--columns is {text!r}, which names {name} more than once; name it once.")
     return {name.strip(): own.strip() for name, _, own in pairs}

@@ -10,7 +10,9 @@ from rich.table import Table
 
 from robustirl import demonstrations, envs
 from robustirl._runtime import require_output_folder
-from robustirl.cli.console import console
+from robustirl.cli.console import answer, console
+from robustirl.cli.log_options import LogOptions
+from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_occupancy
@@ -30,11 +32,17 @@ EXPERT_NOISE = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
-class Theory:
-    """Say what the theory guarantees for a learner and an expert whose worlds differ, and draw it."""
+class Theory(LogOptions, WorldOptions):
+    """Say what the theory guarantees for a learner and an expert whose worlds differ, and draw it.
 
-    environment: Annotated[str, tyro.conf.Positional] = "three-state"
-    """Which environment."""
+    As in
+
+        robustirl theory gridworld-1 --expert-noise 0.1 --out drawn
+        robustirl theory world.npz --demos walks.csv
+        robustirl theory world.npz --occupancy found
+    """
+
+    environment: Annotated[str, tyro.conf.Positional, tyro.conf.arg(help=f"Which world: {WORLDS}.")] = "three-state"
     noise_model: str | None = None
     """Which kernel the noise means; the environment's default when left out."""
     learner_noise: float = 0.0
@@ -42,9 +50,10 @@ class Theory:
     expert_noise: float | None = None
     """The expert's noise; 0.1 when left out."""
     occupancy: Path | None = None
-    """An expert's state occupancy in place of an expert's world: a text file, one number a state."""
+    """An expert's state occupancy in place of an expert's world: a text file, one number a state, or what `robustirl
+    fit` wrote: its folder, its model.npz or its reward.csv."""
     demos: Path | None = None
-    """Demonstrations in place of an expert's world: .npz, .jsonl, .csv or .parquet (see `robustirl demos`)."""
+    """Demonstrations in place of an expert's world: whatever `robustirl fit` reads."""
     tail: Literal["chain", "hold", "renormalize", "renormalise"] | None = None
     """What follows the last state of a truncated episode; chain (the empirical transition rates) if omitted."""
     guarantee: bool = False
@@ -68,8 +77,7 @@ class Theory:
 
 def run_theory(command: Theory) -> int:
     """Run the `theory` command."""
-    options = {} if command.discount is None else {"discount": command.discount}
-    environment = envs.make(command.environment, **options)
+    environment = command.find(command.environment, command.discount)
     if command.tail is not None and command.demos is None:
         raise InvalidInputError(
             f"--tail {command.tail} is for demonstrations; give some with --demos, or leave it out."
@@ -98,6 +106,13 @@ def run_theory(command: Theory) -> int:
         steps=PAPER_STEPS if command.steps is None else command.steps,
     )
     _print_report(environment.name, reports[0])
+    first = reports[0]
+    answer(
+        distance=first.distance,
+        matchable="yes" if first.matching.feasible else "no",
+        returns={"standard": _return(first.standard), "robust": _return(first.robust), "best": first.optimal_return},
+        alpha=first.robust.alpha,
+    )
     if command.out is not None:
         from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
 
@@ -108,6 +123,10 @@ def run_theory(command: Theory) -> int:
         for written in figures.save_figure(figures.figure_theory(environment, reports, note), path):
             console.print(f"wrote {written}", highlight=False, soft_wrap=True)
     return 0
+
+
+def _return(learnt: Learnt) -> float:
+    return float(learnt.certificate.nominal_return)
 
 
 def _require_no_expert(command: Theory) -> None:
@@ -134,13 +153,14 @@ def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
     matching, closest = find_matching_policy(learner, occupancy), closest_occupancy(learner, occupancy)
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, occupancy from {path}")
     _print_existence(matching, closest)
+    answer(matchable="yes" if matching.feasible else "no", smallest_gap=float(closest.gap))
     return 0
 
 
 def _from_demos(command: Theory, environment: envs.Environment) -> int:
     """Return the same from demonstrations, whose occupancy is an estimate with an error."""
     assert command.demos is not None
-    given = demonstrations.load(command.demos)
+    given, understood = demonstrations.load_with_note(command.demos, command.table_options())
     learner = environment.mdp(command.learner_noise, command.noise_model)
     tail = command.tail or "chain"
     if command.guarantee:
@@ -152,8 +172,15 @@ def _from_demos(command: Theory, environment: envs.Environment) -> int:
         return 0
     report = report_demonstrations(learner, given, tail=tail)
     _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
+    _say(understood)
     _say(given.describe())
     _print_evidence(report)
+    answer(
+        matchable=report.verdict,
+        smallest_gap=list(report.gap_interval),
+        error=report.estimate.error,
+        alpha=report.alpha.alpha,
+    )
     return 0
 
 

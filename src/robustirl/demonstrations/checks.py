@@ -23,8 +23,18 @@ def require_states(demonstrations: Demonstrations, num_states: int) -> None:
         episode, step = _where(demonstrations, int(np.argmax(beyond)))
         raise InvalidInputError(
             f"episode {episode} is in state {demonstrations.states[np.argmax(beyond)]} at step {step}, but there are"
-            f" {num_states} states, numbered from 0; renumber the states or give the world they belong to."
+            f" {num_states} states, numbered from 0; {_remedy(demonstrations.states, num_states)}."
         )
+
+
+def _remedy(states: Int[np.ndarray, " N"], num_states: int) -> str:
+    """Return what to do about states beyond the last; where 0 never occurs, they may count from 1."""
+    if states.max() == num_states and states.min() >= 1:
+        return (
+            f"the recording has states from {states.min()} to {num_states} and never 0, so that it may count from 1:"
+            " read it with first_state=1 (--first-state 1 on the command line)"
+        )
+    return "renumber the states or give the world they belong to"
 
 
 def require_of_world(demonstrations: Demonstrations, mdp: MDP) -> None:

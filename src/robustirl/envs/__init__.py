@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
 from robustirl.envs.environment import Environment as Environment
+from robustirl.envs.fixed import FixedWorld as FixedWorld
 from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN as AWAY_FROM_ORIGIN
 from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS as GAUSSIAN_NOISE_MODELS
 from robustirl.envs.gaussian_grid import GOAL as GOAL

@@ -34,6 +34,7 @@ from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS
 from robustirl.irl.optimizers import NEWTON as NEWTON
 from robustirl.irl.optimizers import SETTLING_ADAM as SETTLING_ADAM
+from robustirl.irl.optimizers import adam as adam
 from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
 from robustirl.irl.relative_entropy.config import PAPER as PAPER

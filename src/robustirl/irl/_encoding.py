@@ -24,6 +24,9 @@ NAMED_OPTIMIZERS = {
 }
 
 
+_ADAM = "adam, rate "
+
+
 @dataclasses.dataclass(frozen=True)
 class Unsaved:
     """Stands for something that could not be saved as data."""
@@ -124,13 +127,16 @@ def encode_optimizer(optimizer: Any) -> Any:
     for name, known in NAMED_OPTIMIZERS.items():
         if optimizer is known:
             return name
-    return _unsaved("optimizer", optimizer)
+    rate = optimizers.rate_of_adam(optimizer)
+    return _unsaved("optimizer", optimizer) if rate is None else f"{_ADAM}{rate!r}"
 
 
 def decode_optimizer(note: Any) -> Any:
     """Return the optimizer that `encode_optimizer` was given."""
     if note is None:
         return None
+    if isinstance(note, str) and note.startswith(_ADAM):
+        return optimizers.adam(float(note.removeprefix(_ADAM)))
     return NAMED_OPTIMIZERS[note] if isinstance(note, str) else Unsaved(**note["unsaved"])
 
 

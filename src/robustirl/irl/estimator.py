@@ -37,6 +37,7 @@ from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
+from robustirl.irl.optimizers import rate_of_adam
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summarize, summary_rows, warnings_of
 from robustirl.mdp import MDP, as_world, checks
@@ -442,6 +443,8 @@ def _shown(value: Any) -> str:
     for name, known in NAMED_OPTIMIZERS.items():
         if value is known:
             return name
+    if (rate := rate_of_adam(value)) is not None:
+        return f"adam({rate:g})"
     if isinstance(value, AbstractReward | optax.GradientTransformation):
         return type(value).__name__
     return "..." if isinstance(value, tuple | list | dict | np.ndarray) or hasattr(value, "dtype") else repr(value)

@@ -33,6 +33,24 @@ at a mean gap of 0.0246; `NEWTON` left 0.42 at 0.0264, and the paper's Adam, bes
 """
 
 
+_adams: dict[float, optax.GradientTransformation] = {}
+
+
+def adam(rate: float) -> optax.GradientTransformation:
+    """Return Adam with this learning rate; unlike one of Optax, it is saved along with a model.
+
+    Example:
+        >>> adam(0.5) is adam(0.5)
+        True
+    """
+    return _adams.setdefault(float(rate), optax.adam(float(rate)))
+
+
+def rate_of_adam(optimizer: object) -> float | None:
+    """Return the rate of an optimizer that `adam` made, or None for any other."""
+    return next((rate for rate, known in _adams.items() if known is optimizer), None)
+
+
 def paper_optimizer(reward: AbstractReward) -> optax.GradientTransformation:
     """Return the paper's optimizer for a reward model: `DEEP_ADAM` for networks, `ADAM` for the others.
 

@@ -116,7 +116,7 @@ def _grid(targets: Int[np.ndarray, "S A"]) -> tuple[int, int] | None:
 def _positions(moves: Any, size: int) -> Float[np.ndarray, "S 2"]:
     """Return places of the nodes whose distances resemble the number of moves between them (classical scaling)."""
     pairs = scipy.sparse.coo_array(moves)
-    actions = pairs.shape[0] // size
+    actions = moves.shape[0] // size
     links = scipy.sparse.coo_array((np.ones(pairs.nnz), (pairs.row // actions, pairs.col)), (size, size))
     hops = scipy.sparse.csgraph.shortest_path(links.tocsr(), directed=False, unweighted=True)
     known = hops[np.isfinite(hops)]

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from robustirl._runtime import short_value
 from robustirl.plotting.arrows import MAX_ARROWS, draw_moves
@@ -88,7 +89,7 @@ def plot_certificate(certificate: Any, *, shape: tuple[int, int] | None = None) 
         middle.fill_between(places, worst[order], best[order], color=ROBUST[3], alpha=0.2, step="mid", linewidth=0)
         middle.step(places, nominal[order], color=STANDARD, where="mid", linewidth=1.2)
         middle.set_title("return from every state, worst to best")
-        middle.xaxis.get_major_locator().set_params(integer=True)
+        middle.xaxis.set_major_locator(MaxNLocator(integer=True))
         middle.set_xlabel("states, by their return in the world itself")
         draw_states(right, layout, nominal - worst, "what the worst kernel costs")
     return figure
@@ -156,8 +157,8 @@ def _draw_graph(
             if target != state and weight > 0.05:
                 axis.annotate(
                     "",
-                    places[target],
-                    places[state],
+                    (places[target, 0], places[target, 1]),
+                    (places[state, 0], places[state, 1]),
                     arrowprops={
                         "arrowstyle": "-|>",
                         "color": (0, 0, 0, 0.15 + 0.75 * weight),
@@ -168,9 +169,10 @@ def _draw_graph(
                     },
                 )
     colors = ScalarMappable(norm or Normalize(), "cividis" if norm is None else "viridis")
-    colors.set_array(values if norm is None else np.maximum(values, norm.vmin or 0))
-    axis.scatter(places[:, 0], places[:, 1], s=190, c=colors.to_rgba(colors.get_array()), edgecolors="#333333")
-    shades = np.atleast_2d(colors.to_rgba(colors.get_array()))[:, :3] @ (0.3, 0.59, 0.11)
+    numbers = values if norm is None else np.maximum(values, norm.vmin or 0)
+    colors.set_array(numbers)
+    axis.scatter(places[:, 0], places[:, 1], s=190, c=colors.to_rgba(numbers), edgecolors="#333333")
+    shades = np.atleast_2d(colors.to_rgba(numbers))[:, :3] @ (0.3, 0.59, 0.11)
     for state, (x, y) in enumerate(places):
         color = "#111111" if shades[state] > 0.45 else "#ffffff"
         axis.text(x, y, str(state), ha="center", va="center", fontsize=7, color=color)
@@ -189,7 +191,7 @@ def _draw_table(axis: Axes, values: np.ndarray, title: str, norm: Normalize | No
     if norm is not None:
         axis.set_yscale("log")
         axis.set_ylim(bottom=norm.vmin)
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_title(title, fontsize=9)
 
 

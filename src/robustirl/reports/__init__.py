@@ -3,8 +3,8 @@
 from robustirl.reports.evidence import DemonstrationsReport as DemonstrationsReport
 from robustirl.reports.evidence import report_demonstrations as report_demonstrations
 from robustirl.reports.evidence import report_guarantee as report_guarantee
+from robustirl.reports.fit import OPTIMIZERS as OPTIMIZERS
 from robustirl.reports.fit import FitRequest as FitRequest
-from robustirl.reports.fit import find_environment as find_environment
 from robustirl.reports.fit import prepare_fit as prepare_fit
 from robustirl.reports.fit import write_fit as write_fit
 from robustirl.reports.html import embedded as embedded
@@ -14,3 +14,6 @@ from robustirl.reports.occupancy_file import read_occupancy as read_occupancy
 from robustirl.reports.theory import Learnt as Learnt
 from robustirl.reports.theory import PairReport as PairReport
 from robustirl.reports.theory import report_pairs as report_pairs
+from robustirl.reports.worlds import explain_noise as explain_noise
+from robustirl.reports.worlds import find_environment as find_environment
+from robustirl.reports.worlds import parse_arguments as parse_arguments

@@ -3,20 +3,21 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optax
 
 from robustirl import demonstrations, envs
 from robustirl._runtime import filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations, TableOptions
-from robustirl.envs import SUFFIX
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Callback, RobustIRL
-from robustirl.mdp import MDP, as_alpha, as_positive
+from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, RobustIRL, adam
+from robustirl.mdp import MDP, as_alpha, as_count, as_positive
 from robustirl.planning import state_occupancy
+from robustirl.reports.worlds import explain_noise, find_environment
 from robustirl.rewards import make_reward_model
 
 
@@ -37,7 +38,11 @@ class FitRequest:
         tolerance: Stop once the occupancy gap is this small.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         seed: For the first weights of a network.
-        allow_import: Whether `module:Id` as the environment may import that module.
+        allow_import: Whether `module:function` as the environment may import that module.
+        arguments: Go to whatever makes the environment.
+        optimizer: One of `OPTIMIZERS`; the default of `RobustIRL` if omitted.
+        rate: The learning rate of `adam`.
+        attempts: How many networks to start from, of which the one with the smallest gap is kept.
         table: How the file is to be read, if it is a table.
     """
 
@@ -53,6 +58,10 @@ class FitRequest:
     tail: str = "chain"
     seed: int = 0
     allow_import: bool = False
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    optimizer: str | None = None
+    rate: float | None = None
+    attempts: int = 1
     table: TableOptions = dataclasses.field(default_factory=TableOptions)
 
 
@@ -65,41 +74,15 @@ class FitJob:
     demonstrations: Demonstrations
     model: RobustIRL
     understood: str
+    further: tuple[RobustIRL, ...] = ()
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
-        """Learn. A fit that fails is kept all the same; its summary says so."""
+        """Learn. A fit that fails is kept all the same; its summary says so. Of several attempts the best is kept."""
         self.model.fit(self.world, self.demonstrations, callbacks=callbacks)
-
-
-def find_environment(name: str, discount: float | None = None, *, allow_import: bool = False) -> envs.Environment:
-    """Return the environment of that name, the world in that file, or the one that Gymnasium has under that id.
-
-    An id of the form `module:Id` has Gymnasium import that module, which runs it, so that it is refused unless
-    `allow_import` says that the module can be trusted.
-
-    Example:
-        >>> find_environment("gridworld-4").name
-        'gridworld-4'
-    """
-    options: dict[str, Any] = {} if discount is None else {"discount": discount}
-    if name in envs.names():
-        return envs.make(name, **options)
-    if name.endswith(SUFFIX):
-        return envs.from_file(name, **options)
-    if ":" in name and not allow_import:
-        module = name.partition(":")[0]
-        raise InvalidInputError(
-            f"the environment {name!r} would import and run the module {module!r}; pass --allow-import if you trust it."
-        )
-    from robustirl.envs import from_gymnasium
-
-    try:
-        return from_gymnasium(name, **options)
-    except InvalidInputError as error:
-        raise InvalidInputError(
-            f"there is no environment {name!r} here ({', '.join(envs.names())}), and as a Gymnasium id it will not do:"
-            f" {error}"
-        ) from None
+        for attempt in self.further:
+            attempt.fit(self.world, self.demonstrations, callbacks=callbacks)
+            if attempt.fit_.verdict.valid and attempt.occupancy_gap_ < self.model.occupancy_gap_:
+                object.__setattr__(self, "model", attempt)
 
 
 def prepare_fit(request: FitRequest) -> FitJob:
@@ -108,26 +91,67 @@ def prepare_fit(request: FitRequest) -> FitJob:
         as_alpha(request.alpha)
     if request.tolerance is not None:
         as_positive("the tolerance", request.tolerance)
-    environment = find_environment(request.environment, request.discount, allow_import=request.allow_import)
+    optimizer = choose_optimizer(request.optimizer, request.rate)
+    environment = find_environment(
+        request.environment, request.discount, allow_import=request.allow_import, arguments=request.arguments
+    )
+    size = environment.mdp(0.0).num_states if request.noise else 0
+    noise = explain_noise(environment, request.noise, request.noise_model, size)
     world = environment.mdp(request.noise, request.noise_model)
     given, understood = _read(request, environment)
+    understood = understood if noise is None else f"{understood} {noise}"
     given.check_against(world)
     kind = request.reward or environment.reward_model
-    reward = make_reward_model(kind, world.num_states, environment.features, seed=request.seed, world=environment.name)
-    model = RobustIRL(
-        request.alpha,  # pyright: ignore[reportArgumentType]
-        reward=reward,
-        steps=request.steps,
-        tolerance=request.tolerance,
-        tail=request.tail,
-        throw=False,
-    )
-    return FitJob(environment, world, given, model, understood)
+    if request.attempts > 1 and kind != "network":
+        raise InvalidInputError(
+            f"--attempts {request.attempts} is for reward networks, which start at random, but the reward is {kind} and"
+            " every attempt would be the same; leave it out, or choose --reward network."
+        )
+    models = [
+        RobustIRL(
+            request.alpha,  # pyright: ignore[reportArgumentType]
+            reward=make_reward_model(
+                kind, world.num_states, environment.features, seed=request.seed + attempt, world=environment.name
+            ),
+            optimizer=optimizer,
+            steps=request.steps,
+            tolerance=request.tolerance,
+            tail=request.tail,
+            throw=False,
+        )
+        for attempt in range(as_count("--attempts", request.attempts, 1))
+    ]
+    return FitJob(environment, world, given, models[0], understood, tuple(models[1:]))
+
+
+OPTIMIZERS = ("newton", "adam", "settling-adam", "lbfgs")
+"""What `--optimizer` may be."""
+
+
+def choose_optimizer(name: str | None, rate: float | None) -> optax.GradientTransformation | None:
+    """Return an optimizer by its name on the command line.
+
+    Example:
+        >>> choose_optimizer(None, None) is None
+        True
+    """
+    if rate is not None:
+        if name not in (None, "adam"):
+            raise InvalidInputError(f"--rate {rate:g} is for --optimizer adam, not for {name}; leave it out.")
+        return adam(float(as_positive("the rate", rate)))
+    if name is None:
+        return None
+    known = {"newton": NEWTON, "adam": ADAM, "settling-adam": SETTLING_ADAM, "lbfgs": LBFGS}
+    if name not in known:
+        raise InvalidInputError(f"--optimizer is {name!r}, but one of {', '.join(OPTIMIZERS)} is needed.")
+    return known[name]
 
 
 def _read(request: FitRequest, environment: envs.Environment) -> tuple[Demonstrations, str]:
     """Read the demonstrations; where they have names, number them as the environment does."""
-    given, understood = demonstrations.load_with_note(request.demonstrations, request.table)
+    named = environment.state_names is not None or environment.action_names is not None
+    table = dataclasses.replace(request.table, renumbered=named)
+    given, understood = demonstrations.load_with_note(request.demonstrations, table)
     used = {name: words for name, words in given.names.items() if words is not None}
     if not used:
         return given, understood

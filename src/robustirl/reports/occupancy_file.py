@@ -1,17 +1,21 @@
 """An expert's state occupancy from a text file."""
 
+import csv
 import os
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import read_regular, short_repr
+from robustirl._runtime import one_line, read_regular, short_repr
 from robustirl.errors import InvalidInputError
+from robustirl.irl import RobustIRL
 
 
 def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
     r"""Return the numbers of a text file, in order; what follows a `#` is a comment.
+
+    What `robustirl fit` wrote is read, too: its folder, its model.npz (the expert's occupancy), or its reward.csv.
 
     Whether they are an occupancy of some world is for `robustirl.mdp.as_occupancy` to say.
 
@@ -22,6 +26,13 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
         ...     read_occupancy(f"{folder}/rho.txt").tolist()
         [0.75, 0.25]
     """
+    path = Path(path)
+    if path.is_dir():
+        path = path / "model.npz"
+    if path.suffix == ".npz":
+        return np.asarray(RobustIRL.load(path).expert_occupancy_, dtype=float)
+    if path.suffix == ".csv":
+        return _from_table(path)
     try:
         lines = read_regular(Path(path)).decode("utf-8").splitlines()
     except OSError as error:
@@ -43,3 +54,15 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
     if not numbers:
         raise InvalidInputError(f"{path} holds no numbers; give one number a state.")
     return np.array(numbers)
+
+
+def _from_table(path: Path) -> Float[np.ndarray, " n"]:
+    """Return the column `expert_occupancy` of a table, as reward.csv has it."""
+    try:
+        rows = list(csv.DictReader(read_regular(path).decode("utf-8-sig").splitlines()))
+        return np.array([float(row["expert_occupancy"]) for row in rows])
+    except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{path} has no readable column 'expert_occupancy' ({type(error).__name__}: {one_line(error)}); give the"
+            " reward.csv of a fit, or a text file of numbers."
+        ) from None

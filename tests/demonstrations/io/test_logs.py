@@ -60,7 +60,7 @@ def test_states_by_name_keep_their_names_in_every_format(tmp_path, refused):
     path = written(tmp_path, 'episode,state,action\n0,"Hall, east",go\n0,Attic,\n')
     found, understood = load_with_note(path)
     assert (found.states.tolist(), found.state_names, found.action_names) == ([1, 0], ("Attic", "Hall, east"), ("go",))
-    assert "2 states by name, 1 actions by name" in understood
+    assert "2 states by name in alphabetical order (Attic = 0, Hall, east = 1), 1 actions by name" in understood
     for suffix in (".npz", ".jsonl", ".csv", ".parquet"):
         save(found, tmp_path / f"again{suffix}")
         assert load(tmp_path / f"again{suffix}") == found

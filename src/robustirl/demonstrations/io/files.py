@@ -31,11 +31,16 @@ from robustirl._runtime import (
 )
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
+from robustirl.demonstrations.io.imitation import read_imitation_folder
+from robustirl.demonstrations.io.minari import from_minari, to_minari
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
 from robustirl.demonstrations.io.tables import Names, TableOptions
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+
+MINARI = "minari:"
+"""What a path begins with that is the id of a Minari dataset."""
 
 _log = logging.getLogger("robustirl")
 
@@ -43,6 +48,8 @@ _log = logging.getLogger("robustirl")
 @short_traceback
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     """Write the demonstrations to a file, whose suffix says how: .npz, .jsonl, .csv or .parquet.
+
+    The path `minari:ID` makes a dataset of Minari instead.
 
     Example:
         >>> import tempfile
@@ -52,6 +59,9 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
         ...     load(f"{folder}/walks.jsonl") == demos
         True
     """
+    if str(path).startswith(MINARI):
+        to_minari(demonstrations, str(path).removeprefix(MINARI))
+        return
     path = Path(path)
     write, _ = _format(path)
     content = write(demonstrations)
@@ -72,8 +82,9 @@ def require_place(path: str | os.PathLike[str]) -> None:
         robustirl.errors.InvalidInputError: walks.txt has the suffix '.txt', which names no known format; choose one of
         .npz, .jsonl, .csv, .parquet.
     """
-    _format(Path(path))
-    require_output_file(Path(path))
+    if not str(path).startswith(MINARI):
+        _format(Path(path))
+        require_output_file(Path(path))
 
 
 @short_traceback
@@ -89,7 +100,8 @@ def load(
     r"""Read what `save` wrote, or a table made elsewhere. The log says in one line what was understood.
 
     Args:
-        path: The file: .npz, .jsonl, .csv or .parquet. The other arguments are for the last two.
+        path: The file: .npz, .jsonl, .csv or .parquet; the other arguments are for the last two. Or a folder that
+            imitation saved, or `minari:ID` for a dataset of Minari on this machine.
         columns: The table's own names of columns, by ours: `{"episode": "trip", "state": "link"}`. Ours are `episode`,
             `state`, and if there are any `step`, `action`, `terminated`.
         state_names: The name of each state in order, or a number for each name. If omitted, a column of names is
@@ -116,7 +128,15 @@ def load(
 
 def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> tuple[Demonstrations, str]:
     """Return what `load` reads, and the line that says what was understood."""
+    if str(path).startswith(MINARI):
+        _require_no_options(str(path), options)
+        found = from_minari(str(path).removeprefix(MINARI))
+        return found, f"{path}: {found.describe()}"
     path = Path(path)
+    if path.is_dir():
+        _require_no_options(str(path), options)
+        found = read_imitation_folder(path)
+        return found, f"{path}, trajectories of imitation: {found.describe()}"
     _, read = _format(path)
     try:
         content = read_regular(path)
@@ -257,7 +277,7 @@ def _json_object(path: str, number: int, text: str) -> dict:
 def _require_no_options(path: str, options: TableOptions) -> None:
     """Refuse options that only tables have a use for."""
     for name, value in dataclasses.asdict(options).items():
-        if value:
+        if value and name not in ("command_line", "renumbered"):
             raise InvalidInputError(f"{name} is for tables (.csv, .parquet), but {path} is none; leave it out.")
 
 

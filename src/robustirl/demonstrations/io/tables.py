@@ -38,6 +38,8 @@ class TableOptions:
         action_names: The same for actions.
         first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
         first_action: The same for actions.
+        command_line: Whether messages name options as a command line has them.
+        renumbered: Whether a world will number the names, so that numbers of their own need not be said.
     """
 
     columns: Mapping[str, str] | None = None
@@ -45,6 +47,8 @@ class TableOptions:
     action_names: Names = None
     first_state: int = 0
     first_action: int = 0
+    command_line: bool = False
+    renumbered: bool = False
 
     def __post_init__(self) -> None:
         for name in self.columns or {}:
@@ -94,7 +98,8 @@ def find_columns(source: str, found: Sequence[str], options: TableOptions) -> di
     for name, own in chosen.items():
         asked = name in (options.columns or {})
         if own not in found and (asked or name in NEEDED):
-            hint = "correct the name" if asked else f'say which one it is with columns={{"{name}": ...}}'
+            which = f"--columns {name}=..." if options.command_line else f'columns={{"{name}": ...}}'
+            hint = "correct the name" if asked else f"say which one it is with {which}"
             raise InvalidInputError(f"{source} has no column {short_repr(own)}, only {_few(found)}; {hint}.")
         if list(found).count(own) > 1:
             raise InvalidInputError(f"{source} has the column {short_repr(own)} more than once; keep one.")
@@ -129,7 +134,11 @@ def from_table(
         found = Demonstrations(np.ma.getdata(states)[order], taken, lengths, ends, **names)
     except InvalidInputError as error:
         raise InvalidInputError(f"{source.name}: {error}") from None
-    return found, _understood(columns, source.name, options, found)
+    sorted_names = {
+        "states": state_names is not None and options.state_names is None,
+        "actions": action_names is not None and options.action_names is None,
+    }
+    return found, _understood(columns, source.name, options, found, sorted_names)
 
 
 def _require_filled(name: str, column: np.ma.MaskedArray, row: Row) -> None:
@@ -234,7 +243,11 @@ def _actions(
 
 
 def _understood(
-    columns: Mapping[str, np.ma.MaskedArray], source: str, options: TableOptions, found: Demonstrations
+    columns: Mapping[str, np.ma.MaskedArray],
+    source: str,
+    options: TableOptions,
+    found: Demonstrations,
+    sorted_names: Mapping[str, bool],
 ) -> str:
     """Return the line that says what was understood."""
     renamed = options.columns or {}
@@ -244,7 +257,10 @@ def _understood(
         ("actions", found.action_names, options.first_action),
     ):
         if names is not None:
-            parts.append(f"{len(names)} {kind} by name")
+            few = ", ".join(f"{name} = {number}" for number, name in enumerate(names[:4]))
+            more = ", ..." if len(names) > 4 else ""
+            order = " in alphabetical order" if sorted_names[kind] else ""
+            parts.append(f"{len(names)} {kind} by name" + ("" if options.renumbered else f"{order} ({few}{more})"))
         elif first:
             parts.append(f"{kind} numbered from {first}")
     if "step" not in columns:

@@ -1,0 +1,127 @@
+"""Options that every command has, wherever they stand: --quiet, --json, --log-file, --no-cache."""
+
+import contextlib
+import dataclasses
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from robustirl.cli.console import console, errors, take_answers
+from robustirl.errors import InvalidInputError
+
+HELP = (
+    "Every command takes --quiet (print errors only), --json (print one JSON object instead of text), --log-file PATH"
+    " (append what is said and logged), and --no-cache (compile anew; compiled programs are kept in the user's cache"
+    " directory for the next command)."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputOptions:
+    """What to do with what a command says.
+
+    Attributes:
+        quiet: Print errors only.
+        json: Print one JSON object at the end instead of text.
+        log_file: Append what is said and logged to this file.
+        cache: Keep compiled programs.
+    """
+
+    quiet: bool = False
+    json: bool = False
+    log_file: Path | None = None
+    cache: bool = True
+
+
+def split_options(words: list[str]) -> tuple[OutputOptions, list[str]]:
+    """Return the options that all commands have, and the other words.
+
+    Example:
+        >>> split_options(["fit", "--quiet", "--log-file", "x.log", "--env", "e"])
+        (OutputOptions(quiet=True, json=False, log_file=PosixPath('x.log'), cache=True), ['fit', '--env', 'e'])
+    """
+    rest: list[str] = []
+    found: dict[str, Any] = {}
+    given = iter(words)
+    for word in given:
+        if word == "--":
+            rest += [word, *given]
+        elif word in ("--quiet", "--json"):
+            found[word.removeprefix("--")] = True
+        elif word == "--no-cache":
+            found["cache"] = False
+        elif word == "--log-file" or word.startswith("--log-file="):
+            path = word.partition("=")[2] if "=" in word else next(given, "")
+            if not path:
+                raise InvalidInputError("--log-file needs a file to append to, as --log-file run.log.")
+            found["log_file"] = Path(path)
+        else:
+            rest.append(word)
+    return OutputOptions(**found), rest
+
+
+@contextlib.contextmanager
+def output(options: OutputOptions, name: str) -> Iterator[None]:
+    """Print and log as the options say while a command runs."""
+    take_answers()
+    before = console.quiet
+    with contextlib.ExitStack() as stack:
+        if options.log_file is not None:
+            stack.enter_context(_log_to(options.log_file, name))
+        console.quiet = options.quiet or options.json
+        stack.callback(setattr, console, "quiet", before)
+        yield
+
+
+def print_answers(name: str, status: int, error: str | None = None) -> None:
+    """Print the JSON object of a command; numbers that JSON does not have are null."""
+    found = {"command": name, "exit_status": status} | ({} if error is None else {"error": error}) | take_answers()
+    print(json.dumps(_plain(found), ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)
+
+
+@contextlib.contextmanager
+def _log_to(path: Path, name: str) -> Iterator[None]:
+    """Append to a file what the library logs, and what the command says, a line each."""
+    try:
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(
+            f"--log-file {path} cannot be written ({error.strerror}); choose a place in an existing folder."
+        ) from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("robustirl")
+    level, said = log.level, [(one, one.print) for one in (console, errors)]
+    log.addHandler(handler)
+    log.setLevel(min(level or logging.INFO, logging.INFO))
+
+    def copy_of(printed: Any, level: int) -> Any:
+        def tee(*words: Any, **options: Any) -> None:
+            text = " ".join(word for word in words if isinstance(word, str)).strip()
+            if text:
+                handler.emit(log.makeRecord(log.name, level, "", 0, text.replace("\n", " | "), (), None))
+            printed(*words, **options)
+
+        return tee
+
+    console.print, errors.print = copy_of(console.print, logging.INFO), copy_of(errors.print, logging.ERROR)  # pyright: ignore[reportAttributeAccessIssue]
+    log.info(f"robustirl {name}")
+    try:
+        yield
+    finally:
+        for one, _ in said:
+            vars(one).pop("print", None)
+        log.removeHandler(handler)
+        log.setLevel(level)
+        handler.close()
