@@ -29,8 +29,9 @@ def objects():
     demos = demonstrations.Demonstrations.from_arrays([[0, 1, 1], [0, 2, 2]] * 4, terminated=True)
     model = robustirl.RobustIRL(alpha=0.9).fit(world, demos)
     two = np.array([1.0, 0.9])
-    chosen: list[Any] = [0.9, *[two] * 8, two > 0, True, "α is 0.9: of two.", 8, (fit, fit)]
-    selection = irl.AlphaSelection(*chosen)
+    chosen: dict[str, Any] = {field.name: two for field in dataclasses.fields(irl.AlphaSelection)}
+    chosen |= {"alpha": 0.9, "admissible": two > 0, "decisive": True, "note": "Of two.", "episodes": 8, "fits": (fit,)}
+    selection = irl.AlphaSelection(**chosen)
     solution = planning.solve(world, [0.0, 1.0, 0.0])
     strength: Any = np.full((3, 2), 0.05)
     ends: list[Any] = [*two, two[0], *[np.zeros(3)] * 3, solution.verdict, solution.verdict, Ball(world, strength)]
