@@ -63,7 +63,8 @@ def ring(size):
 
 
 def test_large_tables_stay_lists():
-    assert isinstance(ring(DENSE_STATES).mdp(0.1, "uniform-action").kernel, DenseKernel)
+    assert isinstance(ring(100).mdp(0.1, "uniform-action").kernel, DenseKernel)
+    assert isinstance(ring(300).mdp(0.1, "uniform-action").kernel, BandedKernel)
     large = ring(DENSE_STATES + 1).mdp(0.25, "uniform-action").kernel
     assert isinstance(large, BandedKernel)
     np.testing.assert_allclose(large.to_sparse().toarray()[0, [1, DENSE_STATES]], [0.875, 0.125])

@@ -34,10 +34,11 @@ def order_fit(fit: Fit, problem: Problem, order: Order | None) -> Fit:
     if order is None:
         return fit
     tabular = isinstance(problem.model, TabularReward)
+    local = fit.alpha.ndim > 0  # Asked here: inside `parts` leaves are no arrays.
 
     def parts(fit: Fit) -> tuple:
         vectors = fit.player, fit.opponent, fit.reward, fit.value, fit.expert_occupancy, fit.occupancy
-        vectors = (*vectors, fit.alpha) if fit.alpha.ndim else vectors
+        vectors = (*vectors, fit.alpha) if local else vectors
         return (*vectors, fit.parameters) if tabular else vectors
 
     return eqx.tree_at(parts, fit, tuple(order.back(array) for array in parts(fit)))
