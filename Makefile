@@ -1,5 +1,6 @@
 # Every target sets up what it needs; the only thing that must be there is Python 3.11 or newer.
-# PYTHON=... names another interpreter.
+# PYTHON=... names another interpreter. LOCKED=1 installs the files whose hashes are in requirements.lock and no others
+# (Linux on x86-64, Python 3.11 or 3.13); without it any file of the tested versions will do.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -119,19 +120,31 @@ clean:
 
 .venv/run: .venv/bin/python pyproject.toml constraints.txt
 	@echo "Installing into .venv; this is done once, and takes a minute or two."
+ifdef LOCKED
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+else
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+endif
 	@touch $@
 
+# With LOCKED all of these are installed already.
 .venv/dev: .venv/run requirements-dev.txt
+ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,docs,wandb]' -r requirements-dev.txt
+endif
 	@touch $@
 
 .venv/docs: .venv/run
+ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+endif
 	@touch $@
 
 .venv/package: .venv/run
+ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt build
+endif
 	@touch $@
 
 # Where the coverage-guided fuzzer cannot be had, a plain one does the work.
