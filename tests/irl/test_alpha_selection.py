@@ -17,8 +17,9 @@ ALPHAS = np.array([1.0, 0.9, 0.8])
 
 def curves(**given):
     """Return curves of three candidates that nothing speaks against, but for what is given."""
-    columns = {"gap": [0.0, 0.01, 0.02], "distance": [0.0, 0.1, 0.2], "excess": [0, 0, 0], "slowness": [1, 1, 1]}
-    columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1]} | {k: v for k, v in given.items() if k != "planned"}
+    columns = {"gap": [0.0, 0.01, 0.02], "distance": [0.0, 0.1, 0.2], "excess": [0, 0, 0], "arrival": [1, 1, 1]}
+    columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1], "second_gain": [0, 0, 0]}
+    columns |= {k: v for k, v in given.items() if k != "planned"}
     numbers = {name: np.array(values, float) for name, values in columns.items()}
     return AlphaCurves(candidates=ALPHAS, planned=np.array(given.get("planned", [1, 1, 1]), bool), **numbers)
 
@@ -26,14 +27,16 @@ def curves(**given):
 @pytest.mark.parametrize(
     ("given", "expected", "why"),
     [
-        ({"gap": [0.0, 0.04, 0.09]}, [1, 1, 1], ""),
+        ({"gap": [0.0, 0.07, 0.15]}, [1, 1, 1], ""),
         # What follows a refusal is refused.
-        ({"gap": [0.0, 0.06, 0.09]}, [1, 0, 0], "moves the player by 0.1 in l1 and misses the expert's visits by 0.06"),
+        ({"gap": [0.0, 0.09, 0.15]}, [1, 0, 0], "moves the player by 0.1 in l1 and misses the expert's visits by 0.09"),
         ({"gap": [0.02, 0.03, 0.04], "distance": [0.02] * 3}, [1, 0, 0], "moves the player by 0 in l1"),  # Calmer.
+        ({"gap": [0.02] * 3, "distance": [0.02, 0.01, 0.0]}, [1, 0, 0], "moves the player by -0.01"),  # A better fit.
         ({"distance": [0.0, 1.1, 1.5]}, [1, 0, 0], "the player is 1.1 from the expert's visits"),
         ({"distance": [0.0, 0.3, 1.5]}, [1, 1, 0], ""),
         ({"excess": [0, 0.06, 0.06]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
-        ({"slowness": [1, 1.5, 1.5]}, [1, 0, 0], "takes 1.5 times as long as standard IRL"),  # A player that waits.
+        ({"arrival": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # It waits.
+        ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
         ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
         ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
     ],
@@ -48,7 +51,7 @@ def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, wh
 @pytest.mark.parametrize(
     ("gain", "error", "gap", "place", "decisive", "why"),
     [
-        ([0, 8.5, 10], [0, 1, 1], 0.02, 1, True, "higher by 8.5 ± 1"),  # Enough, and closer to 1.
+        ([0, 9.5, 10], [0, 1, 1], 0.02, 1, True, "higher by 9.5 ± 1"),  # Enough, and closer to 1.
         ([0, 5, 10], [0, 1, 1], 0.02, 2, True, "α is 0.8"),
         ([0, 5, 10], [0, 1, 1], 0.2, 1, True, "α is 0.9"),
         ([0, 5, 10], [0, 6, 11], 0.02, 0, False, "than the two halves of the data differ"),
@@ -59,6 +62,13 @@ def test_the_gain_decides_among_the_admissible(gain, error, gap, place, decisive
     found = choose_candidate(curves(gain=gain, gain_error=error, gap=[0.0, 0.01, gap]), episodes=100)
     assert found[:2] == (place, decisive)
     assert why in found[2]
+
+
+def test_a_second_judge_is_heard():
+    gains = {"gain": [0, 8, 10], "gain_error": [0, 1, 1]}
+    assert choose_candidate(curves(**gains), 100)[0] == 2
+    assert choose_candidate(curves(**gains, second_gain=[0, 3, 2]), 100)[0] == 1  # .8 and 1 against 1 and 2/3.
+    assert choose_candidate(curves(**gains, second_gain=[0, -3, -2]), 100)[0] == 2  # Nothing to compare with.
 
 
 def test_few_episodes_and_a_single_candidate_decide_nothing():

@@ -9,17 +9,20 @@ that of player and opponent together, all discounted. Two distances describe a f
 At α = 1 both are the gap of standard IRL. A smaller α moves the player away from the expert (D grows) towards what the
 expert would do undisturbed, as long as the opponent brings the mixture back (g stays). An α is *admissible* if
 
-    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE),
+    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE)        and        D(α) >= D(1) - NEGLIGIBLE,
 
-that is, if at most half of what the opponent changes misses the expert; if the player alone puts at most EXCESS more
-mass than standard IRL on states that it visits more than three times as often as the expert; if it spends at most
-SLOWER times as long as standard IRL in states that can be left; if D(α) <= FARTHEST; if planning succeeded; and if
-every larger candidate is admissible too. For a calmer expert D hardly grows while g does, and where a push is final the
-player waits in a few states. These rules refuse both without knowing the cause.
+that is, if at most this share of what the opponent changes misses the expert; if the player alone puts at most EXCESS
+more mass than standard IRL on states that it visits more than three times as often as the expert; if D(α) <= FARTHEST;
+if planning succeeded; if all this holds for every larger candidate too; and if the player arrives where the expert's
+episodes end no later and no less often than that of standard IRL (`arrivals.py`). For a calmer expert D hardly grows
+while g does, and where a push is final the player waits in a few states. These rules refuse both without knowing the
+cause.
 
-Among the admissible α the reward decides. Standard IRL is fitted to each half of the episodes; its reward judges the
-return of every player, and the difference between the two halves is the standard error. The largest α with at least
-ENOUGH of the best gain is taken, if that gain is beyond the error; otherwise α is 1.
+Among the admissible α rewards decide. Standard IRL is fitted to each half of the episodes; its rewards judge the return
+of every player, and the difference between the two halves is the standard error. An α is chosen only if its gain is
+beyond the error. Standard IRL takes noise for intent, so that its rewards favor a strong opponent. The robust fit that
+they would choose is therefore a second judge: gains under either, as shares of the largest, are averaged, and the
+largest α with at least ENOUGH of the best average is taken.
 """
 
 import dataclasses
@@ -28,14 +31,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
-SHARE = 0.5  # Of what the opponent changes, the part that may miss the expert.
-NEGLIGIBLE = 5e-4  # A gap in l1 that says nothing: fits end this far from their limits.
+SHARE = 0.8  # Of what the opponent changes, the part that may miss the expert.
+NEGLIGIBLE = 1e-3  # A gap in l1 that says nothing: fits end this far from their limits.
 EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
 OFTEN = 3.0
-SLOWER = 1.4  # Times the mass of standard IRL in states that can be left.
+LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost.
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
 WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
-ENOUGH = 0.8  # Of the best gain.
+ENOUGH = 0.9  # Of the best gain.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,20 +50,22 @@ class AlphaCurves:
         gap: `[K]`, g(α), the occupancy gap of player and opponent together.
         distance: `[K]`, D(α), the distance of the player alone to the expert.
         excess: `[K]`, mass of the player alone beyond three times the expert's visits.
-        slowness: `[K]`, mass of the player alone in states that can be left, as a multiple of that of standard IRL.
+        arrival: `[K]`, discounted arrivals of the player alone at the expert's ends, over those of standard IRL.
         planned: `[K]`, whether planning succeeded.
         gain: `[K]`, return of the player less that of standard IRL, by rewards learned from the two halves of the data.
         gain_error: `[K]`, its standard error.
+        second_gain: `[K]`, the same by the reward of the robust fit that `gain` would choose; zeros if it chooses none.
     """
 
     candidates: Float[np.ndarray, " K"]
     gap: Float[np.ndarray, " K"]
     distance: Float[np.ndarray, " K"]
     excess: Float[np.ndarray, " K"]
-    slowness: Float[np.ndarray, " K"]
+    arrival: Float[np.ndarray, " K"]
     planned: Bool[np.ndarray, " K"]
     gain: Float[np.ndarray, " K"]
     gain_error: Float[np.ndarray, " K"]
+    second_gain: Float[np.ndarray, " K"]
 
     @property
     def explained(self) -> Float[np.ndarray, " K"]:
@@ -78,16 +83,16 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
 
     Example:
         >>> zeros, ones = np.zeros(3), np.ones(3)
-        >>> gap, distance = np.array([0.0, 0.01, 0.03]), np.array([0.0, 0.04, 0.05])
-        >>> curves = AlphaCurves(np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, zeros, zeros)
+        >>> gap, distance = np.array([0.0, 0.01, 0.05]), np.array([0.0, 0.04, 0.05])
+        >>> curves = AlphaCurves(np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, *[zeros] * 3)
         >>> admissible_candidates(curves).tolist()
         [True, True, False]
     """
     fine = curves.planned & (curves.missed <= np.maximum(SHARE * curves.explained, NEGLIGIBLE))
-    fine &= (curves.excess <= curves.excess[0] + EXCESS) & (curves.slowness <= SLOWER)
+    fine &= (curves.explained >= -NEGLIGIBLE) & (curves.excess <= curves.excess[0] + EXCESS)
     fine &= (curves.distance <= FARTHEST) & (curves.gap[0] <= WORST_STANDARD_GAP)
     fine[0] = True
-    return np.logical_and.accumulate(fine)
+    return np.logical_and.accumulate(fine) & (curves.arrival >= 1 - LATER)
 
 
 def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str]:
@@ -109,7 +114,10 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
     if not sure.any():
         note = "no admissible α is better than 1 by more than the two halves of the data differ"
         return 0, False, f"α stays 1: {note}."
-    place = int(np.argmax(sure & (curves.gain >= ENOUGH * curves.gain[sure].max())))
+    worth = curves.gain / curves.gain[sure].max()
+    if (best := curves.second_gain[sure].max()) > 0:
+        worth = (worth + curves.second_gain / best) / 2
+    place = int(np.argmax(sure & (worth >= ENOUGH * worth[sure].max())))
     note = (
         f"α is {curves.candidates[place]:g}: the opponent explains {curves.explained[place]:.2g} of the expert's visits"
         f" in l1, misses {max(curves.missed[place], 0):.2g}, and the player's return is higher by"
@@ -123,7 +131,7 @@ def _refusal(curves: AlphaCurves, place: int) -> str:
     told = f"already at α = {curves.candidates[place]:g} "
     if not curves.planned[place]:
         return f"{told}the planner could not reach its accuracy"
-    if curves.missed[place] > max(SHARE * curves.explained[place], NEGLIGIBLE):
+    if curves.missed[place] > max(SHARE * curves.explained[place], NEGLIGIBLE) or curves.explained[place] < -NEGLIGIBLE:
         return (
             f"{told}the opponent moves the player by {curves.explained[place]:.2g} in l1 and misses the expert's visits"
             f" by {curves.missed[place]:.2g} more than standard IRL"
@@ -131,6 +139,6 @@ def _refusal(curves: AlphaCurves, place: int) -> str:
     if curves.excess[place] > curves.excess[0] + EXCESS:
         more = curves.excess[place] - curves.excess[0]
         return f"{told}the player spends {more:.2g} more of its time in states that the expert rarely visits"
-    if curves.slowness[place] > SLOWER:
-        return f"{told}the player takes {curves.slowness[place]:.2g} times as long as standard IRL to the end"
-    return f"{told}the player is {curves.distance[place]:.2g} from the expert's visits in l1"
+    if curves.distance[place] > FARTHEST:
+        return f"{told}the player is {curves.distance[place]:.2g} from the expert's visits in l1"
+    return f"{told}the player arrives at the expert's ends later or less often than that of standard IRL"

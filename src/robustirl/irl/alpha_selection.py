@@ -15,15 +15,16 @@ from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occ
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl.alpha_rules import FEWEST_EPISODES, OFTEN, AlphaCurves, admissible_candidates, choose_candidate
+from robustirl.irl.arrivals import arrivals
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM, paper_optimizer
-from robustirl.mdp import MDP, absorbing_states, as_alpha, as_world
+from robustirl.mdp import MDP, as_alpha, as_world
 from robustirl.planning import state_occupancy
 from robustirl.rewards import AbstractReward
 
-CANDIDATES = (1.0, 0.99, 0.98, 0.95, 0.925, 0.9, 0.85, 0.8, 0.7, 0.6)
+CANDIDATES = (1.0, 0.99, 0.98, 0.97, 0.96, 0.95, 0.925, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6)
 FEW_CANDIDATES = (1.0, 0.98, 0.95, 0.9, 0.8)
 LARGE_WORLD = 5000  # States; beyond, the default is `FEW_CANDIDATES`, because every candidate is a fit.
 
@@ -32,8 +33,8 @@ LARGE_WORLD = 5000  # States; beyond, the default is `FEW_CANDIDATES`, because e
 class AlphaSelection(AlphaCurves, ShortRepr):
     """The α that was chosen, and the curves that decided; every array has one entry a candidate.
 
-    The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `slowness`, `planned`, `gain` and
-    `gain_error`.
+    The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `arrival`, `planned`, `gain`,
+    `gain_error` and `second_gain`.
 
     Attributes:
         alpha: α, one of the candidates.
@@ -116,8 +117,8 @@ def select_alpha(
     Args:
         mdp: The learner's world.
         demonstrations: What the expert did.
-        candidates: The α to compare; 1 is added if it is missing. Ten from 1 to 0.6 if omitted (five in worlds of more
-            than 5000 states).
+        candidates: The α to compare; 1 is added if it is missing. Thirteen from 1 to 0.6 if omitted (five in worlds of
+            more than 5000 states).
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         reward: The reward model; one parameter per state if omitted.
         **options: Further arguments of `fit_many`, such as `optimizer` and `steps`.
@@ -155,7 +156,12 @@ def select_alpha(
         halves = fit_many([mdp] * count, occupancies[1:], [1.0] * count, rewards=reward, **judging) if count else []
     except Interrupted:
         raise Interrupted(fitted) from None  # Whoever keeps a fit wants one of all episodes.
-    curves = _curves(mdp, alphas, fitted, halves, occupancies[0])
+    alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])
+    gains = [_gains(alone, fitted, half.reward, mdp) for half in halves]
+    curves = _curves(mdp, alphas, fitted, alone, gains, occupancies[0])
+    first, _, _ = choose_candidate(curves, len(demonstrations))
+    if first > 0:
+        curves = dataclasses.replace(curves, second_gain=_gains(alone, fitted, fitted[first].reward, mdp))
     place, decisive, note = choose_candidate(curves, len(demonstrations))
     scores = [_per_episode(mdp, one, demonstrations) for one in fitted]
     return AlphaSelection(
@@ -172,21 +178,25 @@ def select_alpha(
 
 
 def _curves(
-    mdp: MDP, alphas: Sequence[float], fits: Sequence[Fit], halves: Sequence[Fit], expert: Float[np.ndarray, " S"]
+    mdp: MDP,
+    alphas: Sequence[float],
+    fits: Sequence[Fit],
+    alone: Float[np.ndarray, "K S"],
+    gains: Sequence[Float[np.ndarray, " K"]],
+    expert: Float[np.ndarray, " S"],
 ) -> AlphaCurves:
-    """Return what the fits look like to the learner."""
-    alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fits])
-    gains = np.array([_gains(alone, fits, half.reward, float(mdp.discount)) for half in halves])
-    moving = alone[:, ~absorbing_states(mdp)].sum(1)
+    """Return what the fits look like to the learner; `gains` are those by the rewards of the two halves, or none."""
+    arrived, zeros = arrivals(mdp, alone, expert), np.zeros(len(fits))
     return AlphaCurves(
         candidates=np.array(alphas),
         gap=np.array([float(one.verdict.occupancy_gap) for one in fits]),
         distance=np.abs(alone - expert).sum(1),
         excess=np.maximum(alone - OFTEN * expert, 0).sum(1),
-        slowness=moving / moving[0] if moving[0] > 0 else np.ones(len(alphas)),
+        arrival=arrived / arrived[0] if arrived[0] > 0 else zeros + 1,
         planned=np.array([bool(one.verdict.valid) for one in fits]),
-        gain=gains.mean(0) if len(gains) else np.zeros(len(alphas)),
-        gain_error=np.abs(np.diff(gains, axis=0)[0]) / 2 if len(gains) else np.full(len(alphas), np.inf),
+        gain=(gains[0] + gains[1]) / 2 if gains else zeros,
+        gain_error=np.abs(gains[0] - gains[1]) / 2 if gains else zeros + np.inf,
+        second_gain=zeros,
     )
 
 
@@ -200,9 +210,7 @@ def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> lis
     return sorted({1.0, *given}, reverse=True)
 
 
-def _gains(
-    alone: Float[np.ndarray, "K S"], fits: Sequence[Fit], reward: Any, discount: float
-) -> Float[np.ndarray, " K"]:
+def _gains(alone: Float[np.ndarray, "K S"], fits: Sequence[Fit], reward: Any, mdp: MDP) -> Float[np.ndarray, " K"]:
     """Return what each player earns more than the first, by a reward of states or of states and actions."""
     pay = np.asarray(reward)
     if pay.ndim == 1:
@@ -211,7 +219,7 @@ def _gains(
         earned = np.array(
             [(rho[:, None] * np.asarray(one.player) * pay).sum() for rho, one in zip(alone, fits, strict=True)]
         )
-    return (earned - earned[0]) / (1 - discount)
+    return (earned - earned[0]) / (1 - float(mdp.discount))
 
 
 def _per_episode(mdp: MDP, fit: Fit, demonstrations: Demonstrations) -> tuple[float, float]:

@@ -55,7 +55,7 @@ class RobustIRL:
 
     Args:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
-            expert whose world moves differently; or "auto", to fit ten candidates and take the one that the
+            expert whose world moves differently; or "auto", to fit 13 candidates and take the one that the
             demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
             support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too. An array
             `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).

@@ -17,7 +17,7 @@ def records_of(values, cell=HOLE, draw=0, gain=5.0):
     for choice in CHOICES:
         alpha = float(choice) if is_number(choice) else 0.9
         value, moved = values.get(choice, -10.0), 1 - alpha
-        curve = (0.2 * moved, moved, 0.0, 1.0, 1.0, gain * (alpha < 1), 1.0)
+        curve = (0.2 * moved, moved, 0.0, 1.0, 1.0, gain * (alpha < 1), 1.0, 0.0)
         found.append(AlphaRecord(AlphaSpec(cell, 100, draw, choice), alpha, value, 0.0, value / 2, 0.0, *curve, 0.0))
     return found
 
@@ -58,6 +58,9 @@ def test_random_worlds_have_the_mismatch_of_their_name(kind):
 def test_names_are_found_and_others_refused(refused):
     assert len(set(cell_names())) == len(cell_names())
     assert find_cell("frozen-lake, slip, 0 / 0.667").expert_kind == "optimal"
+    assert find_cell("random, uniform, 123").learner.num_states == 20
+    with refused("there is no cell 'random, uniform, -1'"):
+        find_cell("random, uniform, -1")
     with refused("there is no cell 'nowhere'"):
         AlphaSpec("nowhere", 1, 0, "1").check()
 

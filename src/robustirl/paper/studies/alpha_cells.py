@@ -54,8 +54,8 @@ class Cell:
     model: AbstractReward
 
 
-def cell_names() -> tuple[str, ...]:
-    """Return the names of all cells.
+def cell_names(first_seed: int = 0) -> tuple[str, ...]:
+    """Return the names of all cells; those of random worlds have seeds from `first_seed` on.
 
     Example:
         >>> names = cell_names()
@@ -64,7 +64,8 @@ def cell_names() -> tuple[str, ...]:
     """
     paper = [_pair_name(env, noise, *pair) for env in PAPER_WORLDS for noise in NOISE_MODELS for pair in PAIRS]
     toys = [_pair_name(env, noise, *pair) for (env, noise), pairs in TOY_TEXT.items() for pair in pairs]
-    drawn = [f"random, {kind}, {seed}" for kind in MISMATCHES for seed in range(RANDOM_SEEDS)]
+    seeds = range(first_seed, first_seed + RANDOM_SEEDS)
+    drawn = [f"random, {kind}, {seed}" for kind in MISMATCHES for seed in seeds]
     return (*paper, *toys, *HOLES, *drawn)
 
 
@@ -75,11 +76,11 @@ def _pair_name(environment: str, noise_model: str, learner: float, expert: float
 @functools.lru_cache(maxsize=32)
 def find_cell(name: str) -> Cell:
     """Return the cell of this name."""
-    if name not in cell_names():
+    first, second, last = [*name.split(", "), "", ""][:3]
+    if name not in cell_names(int(last) if first == "random" and last.isdecimal() else 0):
         raise InvalidInputError(f"there is no cell {name!r}; the study's cell_names() lists all of them.")
     if name in HOLES:
         return _hole(name)
-    first, second, last = name.split(", ")
     if first == "random":
         return _random(name, second, int(last))
     pairs = PAIRS if first in PAPER_WORLDS else TOY_TEXT[first, second]

@@ -43,7 +43,7 @@ def shares(records: Iterable[AlphaRecord], measure: Measure = "value") -> dict[U
 
     Example:
         >>> from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec
-        >>> rows = [AlphaRecord(AlphaSpec("c", 5, 0, f"{alpha:g}"), alpha, value, 0.0, *[0.0] * 10)
+        >>> rows = [AlphaRecord(AlphaSpec("c", 5, 0, f"{alpha:g}"), alpha, value, 0.0, *[0.0] * 11)
         ...         for alpha, value in ((1.0, -4.0), (0.9, -1.0))]
         >>> shares(rows)["c", 5, 0]
         {'1': 0.0, '0.9': 0.75, 'auto': 0.0}

@@ -62,8 +62,8 @@ class AlphaRecord:
         optimum: The largest return there is.
         discounted: Its discounted return.
         discounted_optimum: The largest discounted return.
-        gap, distance, excess, slowness, planned, gain, gain_error: The curves of `irl.AlphaCurves` at this α; NaN where
-            α was not a candidate.
+        gap, distance, excess, arrival, planned, gain, gain_error, second_gain: The curves of `irl.AlphaCurves` at this
+            α; NaN where α was not a candidate.
         seconds: Time of the run.
     """
 
@@ -76,10 +76,11 @@ class AlphaRecord:
     gap: float
     distance: float
     excess: float
-    slowness: float
+    arrival: float
     planned: float
     gain: float
     gain_error: float
+    second_gain: float
     seconds: float
 
 
@@ -90,7 +91,7 @@ def specs_of(cells: Sequence[str], episodes: Sequence[int], draws: int) -> tuple
 
     Example:
         >>> len(specs_of(["hole, expert slips"], [20, 100], 2))
-        56
+        64
     """
     return tuple(
         AlphaSpec(cell, count, draw, choice)
@@ -134,7 +135,7 @@ def _record(spec: AlphaSpec, outcome: Outcome, best: tuple[float, float], curves
     return AlphaRecord(spec, alpha, value, best[0], discounted, best[1], *own, seconds=0.0)
 
 
-CURVES = ("gap", "distance", "excess", "slowness", "planned", "gain", "gain_error")
+CURVES = ("gap", "distance", "excess", "arrival", "planned", "gain", "gain_error", "second_gain")
 
 
 def curves_of(records: Sequence[AlphaRecord]) -> AlphaCurves:
