@@ -39,6 +39,7 @@ from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
 from robustirl.irl.relative_entropy.config import PAPER as PAPER
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig as RelativeEntropyConfig
+from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL as RelativeEntropyIRL
 from robustirl.irl.relative_entropy.fit import expert_features as expert_features
 from robustirl.irl.relative_entropy.fit import fit_relative_entropy as fit_relative_entropy
 from robustirl.irl.relative_entropy.fit import fit_relative_entropy_many as fit_relative_entropy_many
@@ -65,6 +66,7 @@ __all__ = [
     "Judgment",
     "RelativeEntropyConfig",
     "RelativeEntropyFit",
+    "RelativeEntropyIRL",
     "RobustIRL",
     "Status",
     "Step",

@@ -10,8 +10,8 @@ import functools
 import inspect
 import os
 import warnings
-from collections.abc import Sequence
-from typing import Any, Literal, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import optax
@@ -29,6 +29,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl._result import require_success
+from robustirl.irl.acting import ActingPolicy, draw_actions
 from robustirl.irl.evidence import Evidence, collect_with_fit
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
 from robustirl.irl.judgment import Judgment, is_matched, judge
@@ -38,6 +39,7 @@ from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import rate_of_adam
+from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summarize, summary_rows, warnings_of
 from robustirl.mdp import MDP, as_world, checks
@@ -59,6 +61,8 @@ class RobustIRL:
             demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
             support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too. An array
             `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).
+        algorithm: `mce` for worlds of finitely many states; `relative_entropy` makes a `RelativeEntropyIRL`, the same
+            surface for continuous ones, which has its own parameters.
         reward: The reward model; None or "tabular" for one parameter per state.
         optimizer: See `fit`.
         steps: See `fit`.
@@ -92,10 +96,27 @@ class RobustIRL:
     evidence_: Evidence
     world_: MDP
 
+    @overload
+    def __new__(
+        cls, alpha: Any = "auto", *, algorithm: Literal["relative_entropy"], **options: Any
+    ) -> RelativeEntropyIRL: ...
+
+    @overload
+    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> Self: ...
+
+    def __new__(cls, alpha: Any = "auto", *, algorithm: str = "mce", **options: Any) -> Any:
+        if algorithm == "mce":
+            return super().__new__(cls)
+        if algorithm not in ALGORITHMS:
+            known = ", ".join(["mce", *ALGORITHMS])
+            raise InvalidInputError(f"the algorithm is {algorithm!r}, but one of {known} is needed.")
+        return ALGORITHMS[algorithm](alpha, **options)
+
     def __init__(
         self,
         alpha: float | AnyArray | Literal["auto"] = "auto",
         *,
+        algorithm: Literal["mce"] = "mce",
         reward: AbstractReward | Literal["tabular"] | None = None,
         optimizer: optax.GradientTransformation | None = None,
         steps: int = PAPER_STEPS,
@@ -110,6 +131,7 @@ class RobustIRL:
     ):
         # As given: checks are made when they are used, so that copies hold the very same objects.
         self.alpha = alpha
+        self.algorithm = algorithm
         self.reward = reward
         self.optimizer = optimizer
         self.steps = steps
@@ -321,6 +343,30 @@ class RobustIRL:
         return int(actions) if np.ndim(actions) == 0 else actions
 
     @short_traceback
+    def sample(self, states: ArrayLike, *, seed: int | np.random.Generator | None = None) -> Any:
+        """Return an action drawn from π_pl in each of the states, or in one.
+
+        Args:
+            states: A state, or an array of them.
+            seed: A seed, or a generator of NumPy.
+
+        Example:
+            >>> from robustirl.envs import ThreeState
+            >>> model = RobustIRL(1.0).fit(ThreeState().mdp(), [0.1, 0.8, 0.1])
+            >>> model.sample([0, 0, 0, 0], seed=1).tolist(), model.sample(0, seed=1)
+            ([0, 1, 0, 1], 0)
+        """
+        return draw_actions(self.predict_proba(states), seed)
+
+    def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
+        """Return the player with the `predict` of stable-baselines3, which returns an action and a state.
+
+        Its tools then take it, such as `evaluate_policy(model.as_sb3(), env)`.
+        """
+        self._fitted()
+        return ActingPolicy(self.predict, lambda states, generator: self.sample(states, seed=generator), seed)
+
+    @short_traceback
     def score(
         self,
         mdp: MDP | Sequence[MDP] | Demonstrations | OccupancyEstimate | ArrayLike,
@@ -423,7 +469,14 @@ class RobustIRL:
         return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 
 
-_PARAMETERS = {name: parameter.default for name, parameter in inspect.signature(RobustIRL).parameters.items()}
+ALGORITHMS: dict[str, Callable[..., Any]] = {"relative_entropy": RelativeEntropyIRL}
+"""What `RobustIRL(algorithm=...)` makes, apart from itself."""
+
+_PARAMETERS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(RobustIRL.__init__).parameters.items()
+    if name != "self"
+}
 
 
 def _one_world(mdp: Any) -> MDP:
