@@ -88,7 +88,8 @@ def test_the_gradient_is_the_derivative_of_the_dual(alpha):
 
 
 def test_the_dual_falls_under_lbfgs():
-    world, rho = problem(expert=0.0)
+    world = random_world(0)  # Of the shape that other tests of L-BFGS have compiled.
+    rho = state_occupancy(world, expert_policy(world, np.arange(6.0), temperature=1.0))
     history = fit(world, rho, optimizer=LBFGS, steps=30).history.dual
     assert np.all(np.diff(history) <= 1e-12)
     assert history[-1] < history[0]
@@ -101,6 +102,7 @@ def test_one_hot_features_are_the_tabular_reward():
     assert jnp.allclose(tabular.reward, linear.reward, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_few_features_match_their_own_expectations():
     world, rho = problem(expert=0.0)
     features = np.random.default_rng(3).normal(size=(world.num_states, 3))
@@ -108,6 +110,7 @@ def test_few_features_match_their_own_expectations():
     assert np.allclose(features.T @ result.occupancy, features.T @ rho, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_at_alpha_one_the_opponent_has_no_part():
     world, rho = problem()
     plain = fit(world, rho, steps=30)
@@ -133,7 +136,8 @@ def test_steps_and_history_count_updates():
 
 
 def test_a_tolerance_stops_early_and_is_kept():
-    world, rho = problem(expert=0.0)
+    world = random_world(1)
+    rho = state_occupancy(world, expert_policy(world, np.arange(6.0), temperature=1.0))
     result = fit(world, rho, steps=2000, optimizer=LBFGS, tolerance=1e-4)
     assert float(result.verdict.occupancy_gap) <= 1e-4
     assert int(result.verdict.steps) < 2000
@@ -150,9 +154,8 @@ def test_one_adam_step_is_adams():
 
 def test_any_optax_optimizer_is_accepted():
     world, rho = problem()
-    for optimizer in (optax.sgd(10.0), optax.chain(optax.clip(0.01), optax.adamw(0.1))):
-        result = fit(world, rho, steps=30, optimizer=optimizer)
-        assert float(result.verdict.occupancy_gap) < float(result.history.occupancy_gap[0])
+    result = fit(world, rho, steps=30, optimizer=optax.chain(optax.clip(0.01), optax.adamw(0.1)))
+    assert float(result.verdict.occupancy_gap) < float(result.history.occupancy_gap[0])
 
 
 def batch_problem():
@@ -174,7 +177,8 @@ def test_a_batch_gives_the_very_numbers_of_single_fits():
 
 def test_lockstep_agrees_with_one_after_the_other():
     mdps, occupancies, alphas = batch_problem()
-    one, other = (fit_many(mdps, occupancies, alphas, steps=40, vectorize=v) for v in (False, True))
+    settings: dict[str, Any] = {**PAPER_SETTINGS, "steps": 40}
+    one, other = (fit_many(mdps, occupancies, alphas, vectorize=v, **settings) for v in (False, True))
     for first, second in zip(one, other, strict=True):
         assert jnp.allclose(first.player, second.player, atol=1e-8)
         assert jnp.allclose(first.reward, second.reward, atol=1e-7)
@@ -186,6 +190,7 @@ def test_the_same_fit_twice_is_bit_identical():
     assert jax.tree.all(jax.tree.map(jnp.array_equal, first, second))
 
 
+@pytest.mark.slow
 def test_results_do_not_hang_on_the_planners_tolerance():
     world, rho = problem()
     loose, tight = (fit(world, rho, alpha=0.85, planner_tolerance=t, **PAPER_SETTINGS) for t in (1e-9, 1e-12))
@@ -211,6 +216,7 @@ def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
     assert result.history.dual.shape == (int(result.verdict.steps) + 1,)
 
 
+@pytest.mark.slow
 def test_lbfgs_against_an_expert_out_of_reach_says_so_and_keeps_a_sound_policy():
     world, rho = problem("gridworld-1", 0.0, 0.2)
     result = fit(world, rho, optimizer=LBFGS, steps=300, throw=False)
