@@ -37,8 +37,12 @@ from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
 from robustirl.theory.guarantee import Guarantee as Guarantee
 from robustirl.theory.guarantee import guarantee as guarantee
 from robustirl.theory.reachable import Surroundings as Surroundings
+from robustirl.theory.robust import robust_soft_solution as robust_soft_solution
+from robustirl.theory.robust import robust_soft_value as robust_soft_value
 from robustirl.theory.state_action import PairMatching as PairMatching
 from robustirl.theory.state_action import match_state_actions as match_state_actions
+from robustirl.theory.uncertainty import AbstractUncertainty as AbstractUncertainty
+from robustirl.theory.uncertainty import as_uncertainty as as_uncertainty
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)

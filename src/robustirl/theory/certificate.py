@@ -21,6 +21,7 @@ from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
 from robustirl._runtime import BoundedJit, ScopedModule, draw, html_table, joined, short_value, working_precision
+from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
@@ -120,7 +121,8 @@ def certify(
         reward: R(s), `[S]`.
         radius: δ, the ℓ1 distance within which kernels are considered: one number, or one a pair `[S, A]`.
         alpha: α = 1 - δ/2, in place of the radius: one number, or `[S]`, or `[S, A]`.
-        kind: The set: `ball`, `mixture` or `game`, each contained in the one before.
+        kind: The set: `ball`, `mixture` or `game`, each contained in the one before; or `kl`, whose radius is a
+            relative entropy.
         entropy: Add the policy's entropy H(π(·|s)) to the reward, as G of inequality (7) does.
         tolerance: The guaranteed error of a value, relative to ‖V‖∞. By default 1e-10 in float64.
         max_steps: The largest number of steps; by default as many as the contraction can need.
@@ -135,6 +137,10 @@ def certify(
         >>> certificate.worst_kernel.expect(jnp.array([0.0, 1.0])).tolist()
         [[0.75], [0.75]]
     """
+    if kind == "shared":
+        raise InvalidInputError(
+            "a shared budget has no certificate of its own; use kind='ball' of the same radius, which contains it."
+        )
     uncertainty = as_uncertainty(mdp, radius=radius, alpha=alpha, kind=kind)
     policy, reward = as_policy(policy, mdp), as_reward(reward, mdp)
     gain = reward + entr(policy).sum(-1) if entropy else reward

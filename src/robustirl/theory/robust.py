@@ -89,9 +89,9 @@ def robust_soft_value(
 ) -> RobustPlan:
     """Return the largest entropy-regularised return that a policy can be sure of over kernels around that of a world.
 
-    The set `mixture` gives the left side of inequality (7), the set `game` its right side. The arguments
-    are those of `robustirl.theory.certificate.certify`, and `temperature` weighs the player's entropy: at 0
-    this is the robust MDP.
+    The set `mixture` gives the left side of inequality (7), the set `game` its right side. The arguments are those of
+    `robustirl.theory.certificate.certify`; `shared` is a further set (`shared_ball.py`). `temperature` weighs the
+    player's entropy: at 0 this is the robust MDP.
 
     Example:
         >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
@@ -102,7 +102,7 @@ def robust_soft_value(
         game 1.0
     """
     temperatures = as_temperatures((temperature, 0.0))
-    uncertainty = as_uncertainty(mdp, radius=radius, alpha=alpha, kind=kind)
+    uncertainty = as_uncertainty(mdp, radius=radius, alpha=alpha, kind=kind, temperature=temperature)
     reward = as_reward(reward, mdp)
     rule = stopping_rule(MarkovGame(mdp), reward, tolerance, temperatures)
     max_steps = None if max_steps is None else as_count("max_steps", max_steps, 1)
@@ -121,12 +121,25 @@ def _plan(
     max_steps: int | None,
     newton: bool,
 ) -> Solution:
+    return robust_soft_solution(uncertainty, reward, temperature, rule, max_steps, newton)
+
+
+def robust_soft_solution(
+    uncertainty: AbstractUncertainty,
+    reward: Float[Array, " S"],
+    temperature: float,
+    rule: StoppingRule,
+    max_steps: int | None = None,
+    newton: bool = True,
+    start: Float[Array, " S"] | None = None,
+) -> Solution:
+    """Solve the robust soft Bellman equation inside compiled code, from a value if there is one; check nothing."""
     mdp = uncertainty.mdp
 
     def answer(expected: Float[Array, "S A"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
         return soft_maximum(expected, mdp.mask, temperature, tie_margin(expected, mdp.mask))
 
-    return robust_fixed_point(uncertainty, reward, answer, rule, max_steps, newton)
+    return robust_fixed_point(uncertainty, reward, answer, rule, max_steps, newton, start)
 
 
 def robust_fixed_point(
@@ -136,8 +149,9 @@ def robust_fixed_point(
     rule: StoppingRule,
     max_steps: int | None,
     newton: bool,
+    start: Float[Array, " S"] | None = None,
 ) -> Solution:
-    """V = R + answer(γ m_V), by Newton steps, or sweeps where they are better, as many as it takes."""
+    """Solve V = R + answer(γ m_V), by Newton steps, or sweeps where they are better, as many as it takes."""
     mdp = uncertainty.mdp
 
     def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> Iterate:
@@ -157,7 +171,7 @@ def robust_fixed_point(
     def unsolved(now: Iterate) -> Bool[Array, ""]:
         return ~rule.satisfied(now.residual, now.value) & jnp.isfinite(now.residual) & (now.steps < cap)
 
-    first = look(reward, jnp.asarray(0))
+    first = look(reward if start is None else start, jnp.asarray(0))
     cap = most_sweeps(rule, first.residual) if max_steps is None else jnp.asarray(max_steps)
     last = jax.lax.while_loop(unsolved, step, first)
     verdict = rule.verdict(last.residual, last.value, last.steps)

@@ -118,19 +118,34 @@ KINDS: dict[str, type[AbstractUncertainty]] = {"ball": Ball, "mixture": Mixture,
 
 @working_precision
 def as_uncertainty(
-    mdp: MDP, *, radius: ArrayLike | None = None, alpha: ArrayLike | None = None, kind: str = "ball"
+    mdp: MDP,
+    *,
+    radius: ArrayLike | None = None,
+    alpha: ArrayLike | None = None,
+    kind: str = "ball",
+    temperature: float = 1.0,
 ) -> AbstractUncertainty:
     """Return the set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
 
-    The radius is one number for all pairs or one each, `[S, A]`, as `row_distances` of two kernels gives.
-    So is α, which may also be given by state, `[S]`.
+    Args:
+        mdp: The world in the middle.
+        radius: δ, one number for all pairs or one each, `[S, A]`, as `row_distances` of two kernels gives; for `kl` the
+            relative entropy.
+        alpha: α in place of the radius, likewise, or one a state, `[S]`; not for `kl`.
+        kind: `ball`, `mixture` or `game`; `kl` (`kl_ball.py`); or `shared`, an ℓ1 budget that the actions of a state
+            share (`shared_ball.py`).
+        temperature: Of the player whom `shared` is against.
 
     Example:
         >>> as_uncertainty(MDP([[[1.0]]], discount=0.5), radius=0.5, kind="mixture").strength.tolist()
         [[0.25]]
     """
-    if kind not in KINDS:
-        raise InvalidInputError(f"the kind of uncertainty is {kind!r}, but one of {', '.join(KINDS)} is needed.")
+    from robustirl.theory.kl_ball import KLBall  # Those files are built on this one.
+    from robustirl.theory.shared_ball import SharedBall
+
+    kinds = (*KINDS, "kl", "shared")
+    if kind not in kinds:
+        raise InvalidInputError(f"the kind of uncertainty is {kind!r}, but one of {', '.join(kinds)} is needed.")
     if as_world(mdp).kernel.leaky:
         raise InvalidInputError(
             "a leaky world cannot be the middle of a set of kernels, because its rows sum to less than 1;"
@@ -140,13 +155,32 @@ def as_uncertainty(
         raise InvalidInputError(
             f"both radius {radius!r} and alpha {alpha!r} are given, but one says it all: radius = 2 (1 - alpha)."
         )
+    if kind == "kl":
+        return KLBall(mdp, _as_entropy(radius, alpha, mdp))
     if alpha is not None:
-        return KINDS[kind](mdp, jnp.broadcast_to(1 - as_local_alpha(alpha, mdp), mdp.mask.shape))
-    if radius is None:
+        strength = jnp.broadcast_to(1 - as_local_alpha(alpha, mdp), mdp.mask.shape)
+    elif radius is None:
         raise InvalidInputError(
             "neither radius nor alpha is given; say how far kernels may be from the world's by one of them."
         )
-    return KINDS[kind](mdp, _as_radius(radius, mdp) / 2)
+    else:
+        strength = _as_radius(radius, mdp) / 2
+    if kind == "shared":
+        return SharedBall(mdp, strength, checks.as_positive("the temperature", temperature))
+    return KINDS[kind](mdp, strength)
+
+
+def _as_entropy(radius: ArrayLike | None, alpha: ArrayLike | None, mdp: MDP) -> Float[Array, "S A"]:
+    """Return the relative entropy of a KL ball as checked numbers of at least 0."""
+    if radius is None or alpha is not None:
+        raise InvalidInputError("a KL ball is given by a radius, the relative entropy in nats, and not by alpha.")
+    if np.shape(radius):
+        checks.require_shape("the radius", radius, mdp.mask.shape, "states, actions, or one number for all")
+    if checks.concrete(radius):
+        radius = checks.as_floats("the radius", radius)
+        if not np.all((radius >= 0) & np.isfinite(radius)):
+            raise InvalidInputError("the radius of a KL ball has an entry that is not a finite number of at least 0.")
+    return jnp.broadcast_to(as_float(radius), mdp.mask.shape)
 
 
 def _as_radius(radius: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:

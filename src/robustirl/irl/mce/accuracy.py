@@ -26,7 +26,9 @@ CLOSE = 3  # Times the goal: from there on plans are exact.
 @working_precision
 def plans_roughly(problem: Problem) -> bool:
     """Return whether the steps of this fit are planned to a share of the gap."""
-    if problem.expert.shape[-1] <= LEAST_STATES or problem.planner_tolerance is not None:
+    if problem.planner_tolerance is not None or problem.uncertainty is not None:
+        return False
+    if problem.expert.shape[-1] <= LEAST_STATES:
         return False
     return not (is_newton_path(problem.optimizer) or compares_values(problem))
 

@@ -30,7 +30,7 @@ def diagnose(
     half_range = (reward.max() - reward.min()) / 2
     # ⟨ρ,R⟩ - max_π ⟨ρ_π,R⟩ bounds the gap of every policy for |R| <= 1, and the soft value exceeds the hard one.
     bound = -history.dual[best] / jnp.where(half_range > 0, half_range, 1)
-    alone = jnp.all(problem.game.alpha == 1)
+    alone = jnp.all(problem.game.alpha == 1) & (problem.uncertainty is None)
     return Diagnosis(
         matching_gap=gap,
         least_gap=jnp.where(alone & (half_range > 0), jnp.maximum(bound, 0), 0),

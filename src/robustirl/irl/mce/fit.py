@@ -33,6 +33,7 @@ from robustirl.irl.optimizers import ADAM
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward
+from robustirl.theory import AbstractUncertainty
 from robustirl.types import ArrayLike, Tree
 
 PAPER_STEPS = 200
@@ -50,6 +51,7 @@ def fit(
     occupancy: ArrayLike,
     *,
     alpha: ArrayLike | Literal["auto"] = "auto",
+    uncertainty: AbstractUncertainty | None = None,
     reward: AbstractReward | None = None,
     optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
@@ -72,6 +74,9 @@ def fit(
             demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it. An array `[S]` or
             `[S, A]` gives α in every state, or for every action of the player in it
             (`robustirl.demonstrations.estimate_local_alpha`).
+        uncertainty: A set of kernels around the world (`theory.as_uncertainty`) in place of an opponent: the player
+            plans against the worst kernel of the set, and its occupancy there is brought to the expert's. The result's
+            `occupancy` is that one, and its `opponent` is the player itself.
         reward: The reward model; one parameter per state if omitted.
         optimizer: Any Optax optimizer. If omitted, and the reward is linear in its parameters (tabular ones are),
             `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for other rewards the paper's.
@@ -110,7 +115,7 @@ def fit(
     occupancy = require_occupancy(occupancy)
     starts = None if initial_parameters is None else [initial_parameters]
     settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
-    prepared = prepare([mdp], [occupancy], [as_alpha_number(alpha)], reward, starts, settings)
+    prepared = prepare([mdp], [occupancy], [as_alpha_number(alpha)], reward, starts, settings, uncertainty)
     (problem,), (start,) = prepared
     with single_threaded_blas(mdp.num_states), progress_bar("learning", prepared.steps, show=progress) as report:
         result = learn_one(problem, start, callbacks, report)

@@ -33,11 +33,14 @@ from robustirl.mdp import MarkovGame, uniform_policy
 from robustirl.planning import (
     PolicyInverse,
     Solution,
+    StoppingRule,
     invert_policy,
     newton_steps,
     refine_occupancy,
+    solve_policy_transpose,
     stopping_rule,
 )
+from robustirl.theory import AbstractUncertainty, robust_soft_solution
 from robustirl.types import FloatTree, Tree
 
 
@@ -96,11 +99,13 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         )
     blank = jnp.zeros_like(expert)
     nothing = blank_solution(game, blank)
+    # Against a set of kernels the chain is that of the worst one, which no inverse of the learner's own world serves.
+    inverse = invert_policy(mdp, uniform_policy(mdp.mask)) if problem.uncertainty is None else None
     state = LoopState(
         step=jnp.asarray(0),
         parameters=first,
         next_parameters=first,
-        near=Neighbor(blank, mdp.initial, invert_policy(mdp, uniform_policy(mdp.mask))),
+        near=Neighbor(blank, mdp.initial, inverse),
         optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
         solution=nothing,
         kept=Iterate(jnp.asarray(0), first, nothing, blank, jnp.full((), jnp.inf, expert.dtype)),
@@ -128,6 +133,17 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     def vouched(solution: Solution) -> Bool[Array, ""]:
         return solution.verdict.converged & (rough | (solution.verdict.error_bound <= worst_error))
 
+    def plan(
+        reward: Float[Array, " S"], near: Neighbor, gap: Float[Array, ""]
+    ) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
+        """Return the saddle point for a reward, its occupancy, and whether that is exact."""
+        if problem.uncertainty is not None:
+            return plan_in_worst_world(problem.uncertainty, reward, near, rule, temperatures.player)
+        here, accuracy = loosened(rule, near.value, gap, goal) if rough else (rule, rule.tolerance)
+        solution, inverse = newton_steps(game, reward, near.value, near.inverse, here, temperatures, rough=rough)
+        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, accuracy)
+        return solution, Neighbor(solution.value, occupancy, inverse), exact
+
     def objective(parameters: Tree, near: Neighbor) -> tuple[Float[Array, ""], Bool[Array, ""]]:
         """Return c(θ) alone, for line searches, and whether it can be relied on."""
         reward = model(parameters)
@@ -151,12 +167,9 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
         """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
         reward = model(parameters)
         fixed = jax.lax.stop_gradient(reward)
-        here, accuracy = loosened(rule, near.value, gap, goal) if rough else (rule, rule.tolerance)
-        solution, inverse = newton_steps(game, fixed, near.value, near.inverse, here, temperatures, rough=rough)
-        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, accuracy)
+        solution, here, exact = plan(fixed, near, gap)
         value = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ fixed
-        aux = (solution, Neighbor(solution.value, occupancy, inverse), exact)
-        return value + (occupancy - expert) @ (reward - fixed), aux
+        return value + (here.occupancy - expert) @ (reward - fixed), (solution, here, exact)
 
     def evaluate(state: LoopState) -> LoopState:
         """Plan under the next parameters, compare occupancies, and let the optimizer choose where to go from there."""
@@ -221,6 +234,24 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
 def _strongly_typed(leaf: Any) -> Any:
     """Return an array whose type is not weak: all states are then of the same types, and share one program."""
     return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf
+
+
+def plan_in_worst_world(
+    uncertainty: AbstractUncertainty,
+    reward: Float[Array, " S"],
+    near: Neighbor,
+    rule: StoppingRule,
+    temperature: float,
+) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
+    """Return the saddle point of player and kernel, and the player's occupancy in that kernel.
+
+    The gradient of the dual in the reward is that occupancy less the expert's, for the reason that it is in the game.
+    """
+    solution = robust_soft_solution(uncertainty, reward, temperature, rule, start=near.value)
+    worst = eqx.tree_at(lambda m: m.kernel, uncertainty.mdp, uncertainty.kernel(solution.value))
+    visits = solve_policy_transpose(worst, solution.player, worst.initial)
+    occupancy = (1 - worst.discount) * visits
+    return solution, Neighbor(solution.value, occupancy, None), jnp.all(jnp.isfinite(occupancy))
 
 
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:

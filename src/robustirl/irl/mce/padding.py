@@ -47,7 +47,7 @@ def pad_problem(problem: Problem) -> Problem:
     size, width = padded_states(mdp.num_states), mdp.num_actions
     if SMALLEST <= mdp.num_states <= LARGEST:
         width = ACTIONS.get(width, width)
-    if (size, width) == (mdp.num_states, mdp.num_actions):
+    if (size, width) == (mdp.num_states, mdp.num_actions) or problem.uncertainty is not None:
         return problem
     kernel, model = mdp.kernel.padded(size, width), problem.model.padded(size)
     if kernel is None or model is None:

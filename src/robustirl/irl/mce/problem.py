@@ -21,6 +21,7 @@ from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
 from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_occupancy, as_positive, as_world, checks
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
+from robustirl.theory import AbstractUncertainty
 from robustirl.types import ArrayLike, FloatTree, Tree
 
 DEFAULT_TOLERANCE = 1e-4  # Of the expert's mass in states that can be left.
@@ -34,6 +35,7 @@ class Problem(eqx.Module):
 
     Attributes:
         game: The learner's world and α.
+        uncertainty: A set of kernels whose worst member takes the opponent's place, at α = 1; None for the game.
         expert: ρ, what is to be matched.
         model: The reward model.
         tolerance: The gap at which the fit is finished,
@@ -57,6 +59,7 @@ class Problem(eqx.Module):
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     temperatures: Temperatures = eqx.field(static=True)
+    uncertainty: AbstractUncertainty | None = None
 
 
 def leavable_states(mdp: MDP) -> Bool[Array, " S"]:
@@ -139,6 +142,7 @@ def prepare(
     rewards: AbstractReward | Sequence[AbstractReward] | None,
     starts: Sequence[Tree] | None,
     settings: Settings,
+    uncertainty: AbstractUncertainty | None = None,
 ) -> Prepared:
     """Check everything that fits are given, before any work is done."""
     temperatures = as_temperatures(settings.temperatures)
@@ -159,8 +163,13 @@ def prepare(
     models = as_reward_models(rewards, mdps)
     if starts is None and temperatures.player > 0 and all(is_linear(model) for model in models):
         make_once(require_certifiable, games, [temperatures] * len(games))
+    if uncertainty is not None:
+        _require_fitting(uncertainty, mdps, alphas, temperatures)
     accurate = settings.tolerance is not None or all(is_standard(alpha) for alpha in alphas)
-    optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate)
+    curved = uncertainty is None  # The curvature is that of the game.
+    optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate and curved)
+    if not curved and is_newton_path(optimizer):
+        raise InvalidInputError("NEWTON is for the game; with an uncertainty set give another optimizer, or none.")
     accuracy = settings.planner_tolerance
     if accuracy is not None:
         for game, expert in zip(games, experts, strict=True):
@@ -176,6 +185,7 @@ def prepare(
             keep_last=jnp.asarray(settings.keep_last),
             steps=jnp.asarray(steps),
             planner_tolerance=accuracy,
+            uncertainty=uncertainty,
             optimizer=optimizer,
             capacity=history_capacity(steps),
             temperatures=temperatures,
@@ -183,6 +193,23 @@ def prepare(
         for game, expert, model in zip(games, experts, models, strict=True)
     ]
     return Prepared(problems, _as_starts(starts, models))
+
+
+def _require_fitting(
+    uncertainty: AbstractUncertainty, mdps: Sequence[MDP], alphas: Sequence[ArrayLike], temperatures: Temperatures
+) -> None:
+    """Refuse an uncertainty set that is not around the learner's world, or beside an opponent."""
+    if not isinstance(uncertainty, AbstractUncertainty):
+        raise InvalidInputError(
+            f"the uncertainty is {type(uncertainty).__name__}, but a set is needed, such as"
+            " theory.as_uncertainty(world, radius=0.1)."
+        )
+    if len(mdps) != 1 or uncertainty.mdp.mask.shape != mdps[0].mask.shape:
+        raise InvalidInputError("the uncertainty set is around another world; build it around the learner's.")
+    if not all(is_standard(alpha) for alpha in alphas):
+        raise InvalidInputError("an uncertainty set takes the opponent's place; leave alpha out, or give 1.")
+    if temperatures.player <= 0:
+        raise InvalidInputError("an uncertainty set needs a player's temperature above 0; the default is 1.")
 
 
 def is_standard(alpha: ArrayLike) -> bool:

@@ -15,6 +15,8 @@ def order_problem(problem: Problem, start: Tree | None) -> tuple[Problem, Tree |
     Rewards that are neither tabular nor linear keep their order: what they do with a state may depend on its number.
     """
     model = problem.model
+    if problem.uncertainty is not None:
+        return problem, start, None
     found = renumbered(problem.game.mdp) if isinstance(model, TabularReward | LinearReward) else None
     if found is None:
         return problem, start, None

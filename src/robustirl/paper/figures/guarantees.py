@@ -59,5 +59,5 @@ def figure_guarantees(rows: Sequence[GuaranteeRow]) -> Figure:
         axes[0].set_ylim(0, 1)
         figure.supxlabel("episodes", fontsize=10)
         figure.supylabel("shortfall of the policy (returns from 0 to 1)", fontsize=10)
-        axes[0].legend(fontsize=7, loc="upper right")
+        axes[min(1, len(names) - 1)].legend(fontsize=7, loc="upper right", bbox_to_anchor=(1, 0.92))
     return figure
