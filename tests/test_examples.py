@@ -7,7 +7,11 @@ import pytest
 from tests.test_docs import blocks
 from tools.execute_examples import IMAGES, PAGES, cells, examples, execute, on_page
 
-SLOW = {"gaussian_grid"}  # To compile a policy gradient takes longer than the fast suite allows, however small it is.
+SLOW = {
+    "buses",
+    "gaussian_grid",
+    "labyrinth",
+}  # To compile a policy gradient takes longer than the fast suite allows, however small it is.
 SCRIPTS = [pytest.param(path, id=path.stem) for path in examples()]
 QUICK = [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in SLOW)) for path in examples()]
 
@@ -74,6 +78,20 @@ def gridworld_finds(found):
     assert returns[found["chosen"]] > returns[1.0] + 10
 
 
+def buses_find(found):
+    assert [f"{number:.4f}" for number in found["model"].inference_.parameters[:2]] == ["2.2930", "10.0750"]
+    ways = {row[:3]: row[3] for row in found["table"]}
+    assert ways[3, 4, "transfer"] < ways[3, 4, "standard"] < ways[3, 4, "own cost"]
+    assert ways[4, 3, "transfer"] < ways[4, 3, "standard"] < ways[4, 3, "own cost"]
+    assert {name for _, _, name in ways} == {"transfer", "standard", "robust (1)", "own cost"}
+
+
+def labyrinth_finds(found):
+    uniform, reward, first, second = found["scores"].values()
+    assert uniform < reward < second
+    assert abs(reward - first) < 1e-3
+
+
 def frozen_lake_finds(found):
     arrives = found["arrives"]
     assert found["auto"].alpha_ < 1
@@ -92,4 +110,10 @@ def gaussian_grid_finds(found):
     )
 
 
-CLAIMS = {"frozen_lake": frozen_lake_finds, "gaussian_grid": gaussian_grid_finds, "gridworld": gridworld_finds}
+CLAIMS = {
+    "buses": buses_find,
+    "frozen_lake": frozen_lake_finds,
+    "gaussian_grid": gaussian_grid_finds,
+    "gridworld": gridworld_finds,
+    "labyrinth": labyrinth_finds,
+}

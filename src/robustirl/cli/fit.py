@@ -44,7 +44,12 @@ class Fit(LogOptions, WorldOptions):
     """Which kernel the noise means; the environment's default when left out."""
     discount: float | None = None
     """The discount; the environment's when left out."""
-    reward: Literal["tabular", "linear", "network"] | None = None
+    objective: Literal["occupancy", "likelihood"] = "occupancy"
+    """What to learn by: occupancy matches where the expert goes, likelihood makes the recorded actions as probable as
+    possible and gives standard errors."""
+    penalty: float = 0.0
+    """With --objective likelihood, the precision of a Gaussian prior on every parameter."""
+    reward: Literal["tabular", "tabular-action", "linear", "network"] | None = None
     """The reward model; what the environment calls for when left out."""
     steps: int = PAPER_STEPS
     """The largest number of parameter updates."""

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from robustirl._runtime import deprecated_names
 from robustirl.demonstrations.arrays import as_whole_numbers as as_whole_numbers
 from robustirl.demonstrations.checks import note_on_ends as note_on_ends
+from robustirl.demonstrations.choices import Choices as Choices
+from robustirl.demonstrations.choices import as_choices as as_choices
+from robustirl.demonstrations.choices import pair_occupancy as pair_occupancy
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate as AlphaEstimate
 from robustirl.demonstrations.estimation.alpha import estimate_alpha as estimate_alpha
 from robustirl.demonstrations.estimation.box import OccupancyBox as OccupancyBox
@@ -29,6 +32,8 @@ from robustirl.demonstrations.io.minari import to_minari as to_minari
 from robustirl.demonstrations.io.tables import TableOptions as TableOptions
 from robustirl.demonstrations.io.trajectories_of_others import from_rollout_buffer as from_rollout_buffer
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories as from_trajectories
+from robustirl.demonstrations.recorded import recorded as recorded
+from robustirl.demonstrations.recorded import recorded_choices as recorded_choices
 from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 from robustirl.demonstrations.trajectories import Demonstrations as Demonstrations
 from robustirl.demonstrations.trajectories import Episode as Episode
@@ -38,6 +43,7 @@ if not TYPE_CHECKING:
 
 __all__ = [
     "AlphaEstimate",
+    "Choices",
     "Demonstrations",
     "DynamicsEstimate",
     "Episode",
@@ -51,6 +57,8 @@ __all__ = [
     "from_rollout_buffer",
     "from_trajectories",
     "load",
+    "recorded",
+    "recorded_choices",
     "rollout_gymnasium",
     "sample_demonstrations",
     "save",

@@ -6,6 +6,11 @@ Importing this package imports every module in it, and environments register the
 from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
+from robustirl.envs.buses import Buses as Buses
+from robustirl.envs.buses import bus_features as bus_features
+from robustirl.envs.buses import buses as buses
+from robustirl.envs.buses import buses_from as buses_from
+from robustirl.envs.buses import prepare_bus as prepare_bus
 from robustirl.envs.environment import Environment as Environment
 from robustirl.envs.fixed import FixedWorld as FixedWorld
 from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN as AWAY_FROM_ORIGIN
@@ -25,6 +30,8 @@ from robustirl.envs.gridworld import GridWorld as GridWorld
 from robustirl.envs.gymnasium import RecordedStates as RecordedStates
 from robustirl.envs.gymnasium import from_gymnasium as from_gymnasium
 from robustirl.envs.gymnasium import require_gymnasium as require_gymnasium
+from robustirl.envs.labyrinth import labyrinth as labyrinth
+from robustirl.envs.labyrinth import node_positions as node_positions
 from robustirl.envs.noise import NOISE_MODELS as NOISE_MODELS
 from robustirl.envs.noise import PUBLISHED as PUBLISHED
 from robustirl.envs.noise import UNIFORM_ACTION as UNIFORM_ACTION
@@ -34,9 +41,11 @@ from robustirl.envs.noise import unregister_noise_model as unregister_noise_mode
 from robustirl.envs.object_world import ObjectWorld as ObjectWorld
 from robustirl.envs.object_world import object_world as object_world
 from robustirl.envs.pendulum import pendulum as pendulum
+from robustirl.envs.recorded import RecordedEnvironment as RecordedEnvironment
 from robustirl.envs.registry import import_environments
 from robustirl.envs.registry import make as make
 from robustirl.envs.registry import names as names
+from robustirl.envs.registry import recorded_names as recorded_names
 from robustirl.envs.registry import register as register
 from robustirl.envs.registry import unregister as unregister
 from robustirl.envs.three_state import ThreeState as ThreeState
@@ -49,20 +58,25 @@ if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
 __all__ = [
+    "Buses",
     "Environment",
     "GaussianGrid",
     "GraphWorld",
     "GridWorld",
     "ObjectWorld",
+    "RecordedEnvironment",
     "ThreeState",
+    "buses",
     "from_file",
     "from_graph",
     "from_gymnasium",
+    "labyrinth",
     "link_graph",
     "make",
     "names",
     "object_world",
     "read_graph",
+    "recorded_names",
     "register",
     "register_noise_model",
     "unregister",

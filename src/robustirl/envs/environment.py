@@ -36,7 +36,12 @@ class Environment(ShortRepr, abc.ABC):
 
     @property
     def features(self) -> np.ndarray | None:
-        """Reward features φ(s), `[S, d]`; none stands for one-hot features."""
+        """Return reward features φ(s), `[S, d]`, or φ(s,a), `[S, A, d]`; none stands for one-hot features."""
+        return None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Return a name for each feature, if features have names."""
         return None
 
     @property

@@ -11,6 +11,7 @@ from robustirl.envs.environment import Environment
 from robustirl.errors import InvalidInputError
 
 _factories: dict[str, Callable[..., Environment]] = {}
+_recorded: dict[str, Callable[..., Environment]] = {}
 
 
 def register(name: str, factory: Callable[..., Environment]) -> None:
@@ -24,7 +25,7 @@ def register(name: str, factory: Callable[..., Environment]) -> None:
         [0.0, -1.0]
         >>> unregister("corridor")
     """
-    if name in _factories:
+    if name in _factories or name in _recorded:
         raise InvalidInputError(f"an environment named {name!r} is registered already; choose another name.")
     _factories[name] = factory
 
@@ -42,10 +43,10 @@ def make(name: str, **options: object) -> Environment:
         >>> make("gridworld-4").reward.shape
         (36,)
     """
-    if name not in _factories:
+    if name not in _factories and name not in _recorded:
         raise InvalidInputError(f"there is no environment {name!r}; choose one of {', '.join(names())}.")
     try:
-        return _factories[name](**options)
+        return (_factories | _recorded)[name](**options)
     except TypeError as error:
         raise InvalidInputError(f"{name} cannot be made with the options {', '.join(options)} ({error}).") from None
 
@@ -53,6 +54,26 @@ def make(name: str, **options: object) -> Environment:
 def names() -> tuple[str, ...]:
     """Return the registered names, in order of registration."""
     return tuple(_factories)
+
+
+def register_recorded(name: str, factory: Callable[..., Environment]) -> None:
+    """Register an environment that comes with recorded episodes and without a true reward.
+
+    `make` makes it, but `names` does not list it: what runs over all environments plans for their true rewards.
+    """
+    if name in _factories or name in _recorded:
+        raise InvalidInputError(f"an environment named {name!r} is registered already; choose another name.")
+    _recorded[name] = factory
+
+
+def recorded_names() -> tuple[str, ...]:
+    """Return the names of the environments that come with recorded episodes.
+
+    Example:
+        >>> recorded_names()
+        ('buses', 'labyrinth')
+    """
+    return tuple(_recorded)
 
 
 def import_environments(folders: Iterable[str], package: str) -> None:

@@ -5,6 +5,8 @@
     discount   γ, one number; 0.99 if omitted
     reward     `[S]` or `[S, A]`, the true one, where it is known: experts need it, learners do not
     shape      rows and columns, where the first states are the cells of a grid; only pictures use it
+    features   `[S, d]`, φ(s), or `[S, A, d]`, φ(s,a): what a linear reward or a network is made of
+    feature_names   `[d]`, words, which summaries show
     state_names, action_names   `[S]`, `[A]`, words; tables of demonstrations may use them instead of numbers
 
 `numpy.savez("world.npz", kernel=kernel, discount=0.9)` writes one. Reading it runs no code. A file that
@@ -22,10 +24,11 @@ import numpy as np
 from robustirl._runtime import read_arrays, read_regular, require_memory, short_repr, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_floats, from_sparse
+from robustirl.mdp import as_floats, from_sparse, require_finite
 
 SUFFIX = ".npz"
-ARRAYS = ("kernel", "mask", "initial", "discount", "reward", "shape", "state_names", "action_names")
+WORDS = ("state_names", "action_names", "feature_names")
+ARRAYS = ("kernel", "mask", "initial", "discount", "reward", "shape", "features", *WORDS)
 SPARSE = {"data", "indices", "indptr", "shape", "format"}  # What `scipy.sparse.save_npz` writes of a matrix by rows.
 DISCOUNT = 0.99
 
@@ -36,6 +39,15 @@ class WorldFromFile(TabularEnvironment):
 
     reward_known: bool = True
     names: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    reward_features: np.ndarray | None = None
+
+    @property
+    def features(self) -> np.ndarray | None:
+        return self.reward_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.names.get("feature_names")
 
     @property
     def state_names(self) -> tuple[str, ...] | None:
@@ -60,7 +72,8 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
 
     Args:
         path: The file, an .npz with the arrays `kernel` and, if you like, `mask` (which
-            actions there are, `[S, A]`), `initial`, `discount`, `reward`, `shape`, `state_names`, `action_names`.
+            actions there are, `[S, A]`), `initial`, `discount`, `reward`, `shape`, `features`, `feature_names`,
+            `state_names`, `action_names`.
         discount: γ, where it is to be another than the file's.
 
     Example:
@@ -87,16 +100,19 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         available = _checked(path, "mask", arrays["mask"], (kernel.shape[:2],)).astype(bool)
         kernel = np.where(available[..., None], kernel, 0.0)  # A row of zeros says that there is no such action.
     reward = arrays.get("reward")
+    features = _features(path, arrays["features"], kernel.shape[:2]) if "features" in arrays else None
+    counts = [("state_names", size), ("action_names", kernel.shape[1])]
+    if features is not None:
+        counts.append(("feature_names", features.shape[-1]))
+    elif "feature_names" in arrays:
+        raise InvalidInputError(f"{path} holds 'feature_names' but no array 'features'; add it, [S, d] or [S, A, d].")
     parts = {
         "rewards": np.zeros(size) if reward is None else _checked(path, "reward", reward, ((size,), kernel.shape[:2])),
         "initial": _checked(path, "initial", arrays["initial"], ((size,),)) if "initial" in arrays else None,
         "discount": _discount(path, arrays) if discount is None else discount,
         "shape": _shape(path, arrays["shape"], size) if "shape" in arrays else None,
-        "names": {
-            name: _names(path, name, arrays[name], count)
-            for name, count in (("state_names", size), ("action_names", kernel.shape[1]))
-            if name in arrays
-        },
+        "names": {name: _names(path, name, arrays[name], count) for name, count in counts if name in arrays},
+        "reward_features": features,
     }
     outcomes = Outcomes(np.broadcast_to(np.arange(size), kernel.shape), _in_full(kernel))
     try:
@@ -182,6 +198,17 @@ def _checked(
     if values.shape not in shapes:
         needed = " or ".join(map(str, shapes))
         raise InvalidInputError(f"the array {name!r} of {path} has shape {values.shape}, but {needed} is needed.")
+    return values
+
+
+def _features(path: str | os.PathLike[str], array: np.ndarray, pairs: tuple[int, ...]) -> np.ndarray:
+    values = as_floats(f"the array 'features' of {path}", array)
+    if values.ndim not in (2, 3) or values.shape[:-1] not in (pairs[:1], pairs) or not values.size:
+        raise InvalidInputError(
+            f"the array 'features' of {path} has shape {values.shape}, but {(*pairs[:1], 'd')} or {(*pairs, 'd')} is"
+            " needed: d features for every state, or for every state and action."
+        )
+    require_finite(f"the array 'features' of {path}", values)
     return values
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
+from robustirl.irl.alpha_profile import profile_alpha as profile_alpha
 from robustirl.irl.alpha_rules import SHARE as SHARE
 from robustirl.irl.alpha_rules import AlphaCurves as AlphaCurves
 from robustirl.irl.alpha_rules import choose_candidate as choose_candidate
@@ -13,6 +14,8 @@ from robustirl.irl.alpha_selection import AlphaSelection as AlphaSelection
 from robustirl.irl.alpha_selection import select_alpha as select_alpha
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
+from robustirl.irl.inference import Inference as Inference
+from robustirl.irl.inference import infer as infer
 from robustirl.irl.judgment import Judgment as Judgment
 from robustirl.irl.judgment import Trust as Trust
 from robustirl.irl.judgment import judge as judge
@@ -20,6 +23,8 @@ from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
 from robustirl.irl.loggers import WandbLogger as WandbLogger
 from robustirl.irl.mce.callbacks import Callback as Callback
 from robustirl.irl.mce.callbacks import Step as Step
+from robustirl.irl.mce.dynamics import JointModel as JointModel
+from robustirl.irl.mce.dynamics import MixtureDynamics as MixtureDynamics
 from robustirl.irl.mce.fit import PAPER_SETTINGS as PAPER_SETTINGS
 from robustirl.irl.mce.fit import PAPER_STEPS as PAPER_STEPS
 from robustirl.irl.mce.fit import fit as fit
@@ -33,6 +38,7 @@ from robustirl.irl.optimizers import ADAM as ADAM
 from robustirl.irl.optimizers import DEEP_ADAM as DEEP_ADAM
 from robustirl.irl.optimizers import LBFGS as LBFGS
 from robustirl.irl.optimizers import NEWTON as NEWTON
+from robustirl.irl.optimizers import SCORING as SCORING
 from robustirl.irl.optimizers import SETTLING_ADAM as SETTLING_ADAM
 from robustirl.irl.optimizers import adam as adam
 from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
@@ -56,14 +62,18 @@ __all__ = [
     "LBFGS",
     "NEWTON",
     "PAPER_SETTINGS",
+    "SCORING",
     "SETTLING_ADAM",
     "AlphaSelection",
     "Diagnosis",
     "Fit",
     "FitVerdict",
     "History",
+    "Inference",
     "Interrupted",
+    "JointModel",
     "Judgment",
+    "MixtureDynamics",
     "RelativeEntropyConfig",
     "RelativeEntropyFit",
     "RelativeEntropyIRL",
@@ -77,8 +87,10 @@ __all__ = [
     "fit_many",
     "fit_relative_entropy",
     "fit_relative_entropy_many",
+    "infer",
     "judge",
     "load_fit",
+    "profile_alpha",
     "save_fit",
     "select_alpha",
 ]

@@ -20,7 +20,7 @@ from robustirl.irl import optimizers
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 
 NAMED_OPTIMIZERS = {
-    name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS", "NEWTON", "SETTLING_ADAM")
+    name: getattr(optimizers, name) for name in ("ADAM", "DEEP_ADAM", "LBFGS", "NEWTON", "SCORING", "SETTLING_ADAM")
 }
 
 
@@ -94,11 +94,12 @@ def encode_reward(model: AbstractReward | Unsaved | str | None, arrays: dict[str
     if model is None or isinstance(model, str):
         return model
     if type(model) is TabularReward:
-        return {"kind": "tabular", "num_states": model.num_states}
+        note = {"kind": "tabular", "num_states": model.num_states}
+        return note if model.num_actions is None else {**note, "num_actions": model.num_actions}
     if isinstance(model, LinearReward | NetworkReward) and type(model) in (LinearReward, NetworkReward):
         arrays["reward.features"] = np.asarray(model.features)
         if isinstance(model, LinearReward):
-            return {"kind": "linear"}
+            return {"kind": "linear"} if model.names is None else {"kind": "linear", "names": list(model.names)}
         return {"kind": "network", "layers": encode_tree(model.layers, "reward.layers", arrays)}
     return _unsaved("reward", model)
 
@@ -109,9 +110,9 @@ def decode_reward(note: Any, arrays: dict[str, np.ndarray]) -> AbstractReward | 
         return note
     match note["kind"]:
         case "tabular":
-            return TabularReward(note["num_states"])
+            return TabularReward(note["num_states"], note.get("num_actions"))
         case "linear":
-            return LinearReward(arrays["reward.features"])
+            return LinearReward(arrays["reward.features"], names=note.get("names"))
         case "network":
             layers = decode_tree(note["layers"], arrays)
             features, depth = arrays["reward.features"], len(layers) - 1

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import short_repr, working_precision
 from robustirl.control import GaussianPolicy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
 from robustirl.irl._result import AbstractFit
+from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY
 from robustirl.irl.mce.result import Diagnosis, Fit, FitVerdict, History
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
 
@@ -90,6 +91,8 @@ def encode_fit(fit: AbstractFit) -> tuple[dict[str, Any], Arrays]:
         log = getattr(fit, part)
         arrays |= {f"fit.{part}.{f.name}": np.asarray(getattr(log, f.name)) for f in dataclasses.fields(log)}
     note: dict[str, Any] = {"dtype": str(arrays[f"fit.{kind.precision}"].dtype)}
+    if isinstance(fit, Fit):
+        note["objective"] = fit.objective
     note |= {name: encode_tree(getattr(fit, name), prefix, arrays) for name, prefix in kind.trees.items()}
     for name in kind.policies:
         policy = getattr(fit, name)
@@ -113,7 +116,15 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     fields |= {name: decode_tree(note[name], arrays) for name in kind.trees}
     fields |= {name: GaussianPolicy(**decode_tree(note[name], arrays)) for name in kind.policies}
     fields |= {name: part(cls, name) for name, cls in kind.records.items()}
+    if kind is TABULAR:
+        fields["objective"] = _objective(note.get("objective", OCCUPANCY))  # Files of 0.1 do not name it.
     return kind.fit(**fields, history=part(kind.history, "history"), verdict=part(kind.verdict, "verdict"))
+
+
+def _objective(name: Any) -> str:
+    if name not in (OCCUPANCY, LIKELIHOOD):
+        raise ValueError(f"its objective is {short_repr(name)}")
+    return name
 
 
 def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
@@ -140,6 +151,8 @@ def _tabular_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
     alpha = (size, actions) if arrays["fit.alpha"].ndim == 2 else ()
     due: Shapes = dict.fromkeys(TABULAR.arrays, (size,))
     due |= {"player": (size, actions), "opponent": (size, actions), "alpha": alpha}
+    if arrays["fit.reward"].ndim == 2:
+        due["reward"] = (size, actions)
     due |= {f"diagnosis.{field.name}": () for field in dataclasses.fields(Diagnosis)}
     return due, History, FitVerdict
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self, overload
 
+import jax
 import numpy as np
 import optax
 from jaxtyping import Float, Int
@@ -20,24 +21,28 @@ from jaxtyping import Float, Int
 from robustirl._runtime import draw, html_table, short_traceback
 from robustirl.demonstrations import (
     AlphaEstimate,
+    Choices,
     Demonstrations,
     Episode,
     OccupancyEstimate,
     as_whole_numbers,
+    pair_occupancy,
 )
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
 from robustirl.irl._result import require_success
 from robustirl.irl.acting import ActingPolicy, draw_actions
-from robustirl.irl.evidence import Evidence, collect_with_fit
+from robustirl.irl.evidence import Evidence, collect_choices, collect_with_fit
+from robustirl.irl.inference import Inference, infer
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
 from robustirl.irl.judgment import Judgment, is_matched, judge
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
-from robustirl.irl.mce.result import Fit
+from robustirl.irl.mce.problem import LIKELIHOOD, reward_shape
+from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.optimizers import rate_of_adam
 from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL
 from robustirl.irl.saving import load_estimator, save_estimator
@@ -46,6 +51,8 @@ from robustirl.mdp import MDP, as_world, checks
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import AnyArray, ArrayLike
+
+MOST_INFERRED = 200  # Parameters up to which standard errors are computed with every fit by likelihood.
 
 
 class NotFittedError(InvalidInputError, AttributeError):
@@ -63,7 +70,10 @@ class RobustIRL:
             `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).
         algorithm: `mce` for worlds of finitely many states; `relative_entropy` makes a `RelativeEntropyIRL`, the same
             surface for continuous ones, which has its own parameters.
-        reward: The reward model; None or "tabular" for one parameter per state.
+        reward: The reward model, of states or of states and actions; None or "tabular" for one parameter per state.
+        objective: "occupancy" to match the expert's occupancy, or "likelihood" to make the recorded actions as
+            probable as possible. The latter gives `standard_errors_`, and "auto" is then the α of largest likelihood.
+        penalty: See `fit`.
         optimizer: See `fit`.
         steps: See `fit`.
         tolerance: See `fit`.
@@ -95,6 +105,7 @@ class RobustIRL:
     fit_: Fit
     evidence_: Evidence
     world_: MDP
+    inference_: Inference | None
 
     @overload
     def __new__(
@@ -118,6 +129,8 @@ class RobustIRL:
         *,
         algorithm: Literal["mce"] = "mce",
         reward: AbstractReward | Literal["tabular"] | None = None,
+        objective: Literal["occupancy", "likelihood"] = "occupancy",
+        penalty: float = 0.0,
         optimizer: optax.GradientTransformation | None = None,
         steps: int = PAPER_STEPS,
         tolerance: float | None = None,
@@ -133,6 +146,8 @@ class RobustIRL:
         self.alpha = alpha
         self.algorithm = algorithm
         self.reward = reward
+        self.objective = objective
+        self.penalty = penalty
         self.optimizer = optimizer
         self.steps = steps
         self.tolerance = tolerance
@@ -148,7 +163,13 @@ class RobustIRL:
     def fit(
         self,
         mdp: MDP | Sequence[MDP],
-        demonstrations: Demonstrations | Sequence[Any] | OccupancyEstimate | ArrayLike | str | os.PathLike[str],
+        demonstrations: Demonstrations
+        | Choices
+        | Sequence[Any]
+        | OccupancyEstimate
+        | ArrayLike
+        | str
+        | os.PathLike[str],
         *,
         callbacks: Sequence[Callback] = (),
     ) -> "RobustIRL":
@@ -165,21 +186,23 @@ class RobustIRL:
         mdp = _one_world(mdp)
         given = understand_demonstrations(demonstrations)
         reward, optimizer = self._chosen(as_world(mdp).num_states)
-        evidence, candidate = self._collect(
-            mdp,
-            given,
-            options={
-                "reward": reward,
-                "optimizer": optimizer,
-                "steps": self.steps,
-                "tolerance": self.tolerance,
-                "temperatures": self.temperatures,
-                "planner_tolerance": self.planner_tolerance,
-                "progress": self.progress,
-            },
-        )
-        estimate = evidence.occupancy_estimate
-        occupancy: Any = given if estimate is None else estimate.occupancy
+        options: dict[str, Any] = {
+            "reward": reward,
+            "optimizer": optimizer,
+            "steps": self.steps,
+            "tolerance": self.tolerance,
+            "temperatures": self.temperatures,
+            "planner_tolerance": self.planner_tolerance,
+            "progress": self.progress,
+        }
+        candidate = None
+        if self.objective == LIKELIHOOD:
+            options["penalty"] = self.penalty
+            evidence, target = collect_choices(mdp, given, alpha=self.alpha, options=options), given
+        else:
+            self._require_comparable(given, reward)
+            evidence, candidate = self._collect(mdp, given, options=options)
+            target = _target(given, mdp, evidence, reward)
         try:
             if candidate is not None and self.initial_parameters is None and not callbacks:
                 # It was made with these very settings.
@@ -187,27 +210,21 @@ class RobustIRL:
             else:
                 found = fit(
                     mdp,
-                    occupancy,
+                    target,
                     alpha=evidence.alpha,
-                    reward=reward,
-                    optimizer=optimizer,
-                    steps=self.steps,
-                    tolerance=self.tolerance,
-                    temperatures=self.temperatures,
-                    planner_tolerance=self.planner_tolerance,
+                    objective=self.objective,  # pyright: ignore[reportArgumentType]
                     initial_parameters=self.initial_parameters,
                     callbacks=callbacks,
-                    progress=self.progress,
                     throw=self.throw,
+                    **options,
                 )
         except Interrupted as interrupt:
             if interrupt.fit is not None:
-                self.fit_, self.evidence_, self.world_ = interrupt.fit, evidence, mdp
+                self._keep(interrupt.fit, evidence, mdp, given, reward)
             raise
-        if not is_matched(found):
+        if self.objective != LIKELIHOOD and not is_matched(found):
             found = with_least_gap(found, mdp)
-        # Only now, so that a fit which fails leaves an earlier one.
-        self.fit_, self.evidence_, self.world_ = found, evidence, mdp
+        self._keep(found, evidence, mdp, given, reward)  # Only now, so that a fit which fails leaves an earlier one.
         return self
 
     def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, Fit | None]:
@@ -220,6 +237,23 @@ class RobustIRL:
                 raise
             self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0)[0], mdp
             raise Interrupted(self.fit_) from None
+
+    def _require_comparable(self, given: Any, reward: AbstractReward) -> None:
+        """Refuse an automatic α for rewards that the comparison of candidates does not know."""
+        if len(reward_shape(reward)) == 2 and isinstance(given, Demonstrations) and isinstance(self.alpha, str):
+            raise InvalidInputError(
+                "alpha is 'auto', which compares rewards of states, but the reward is one of states and actions; give a"
+                " number, or use objective='likelihood'."
+            )
+
+    def _keep(self, found: Fit, evidence: Evidence, mdp: MDP, given: Any, reward: AbstractReward) -> None:
+        """Keep what was learnt."""
+        inference = None
+        few = sum(np.size(leaf) for leaf in jax.tree.leaves(found.parameters)) <= MOST_INFERRED
+        if self.objective == LIKELIHOOD and found_maximum(found) and few:
+            options: dict[str, Any] = {"temperatures": self.temperatures, "penalty": self.penalty}
+            inference = infer(found, mdp, given, reward, **options)
+        self.fit_, self.evidence_, self.world_, self.inference_ = found, evidence, mdp, inference
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
         """Return the reward model and the optimiser, if both are at hand."""
@@ -243,6 +277,36 @@ class RobustIRL:
     def reward_(self) -> Float[AnyArray, " S"]:
         """`[S]`, the learnt reward."""
         return self._fitted().reward
+
+    @property
+    def parameters_(self) -> Any:
+        """The learnt θ, as the reward model arranges it."""
+        return self._fitted().parameters
+
+    @property
+    def log_likelihood_(self) -> float:
+        """The log-probability of all recorded choices, and of their outcomes where dynamics were learned, too."""
+        return self._inferred().log_likelihood
+
+    @property
+    def standard_errors_(self) -> Float[np.ndarray, " d"]:
+        """A standard error for every parameter, from the Hessian; `inference_` has others (sandwich, by episode)."""
+        return self._inferred().standard_errors()
+
+    @property
+    def confidence_intervals_(self) -> Float[np.ndarray, "d 2"]:
+        """An interval for every parameter, at `confidence`."""
+        return self._inferred().confidence_intervals(self.confidence)
+
+    def _inferred(self) -> Inference:
+        self._fitted()
+        found = vars(self).get("inference_")
+        if found is None:
+            raise InvalidInputError(
+                "there are no standard errors: they come with objective='likelihood', a maximum that was found, and at"
+                f" most {MOST_INFERRED} parameters."
+            )
+        return found
 
     @property
     def policy_(self) -> Float[AnyArray, "S A"]:
@@ -305,7 +369,13 @@ class RobustIRL:
 
     def summary(self) -> str:
         """Return what was learnt from what, and how good it is, in plain words."""
-        return summarize(self._fitted(), self.evidence_, self.tolerance)
+        text = summarize(self._fitted(), self.evidence_, self.tolerance)
+        found = vars(self).get("inference_")
+        if found is None:
+            return text
+        free = found.unidentified
+        note = f"\n\nnot identified by these choices: {', '.join(free[:10])}" if free else ""
+        return f"{text}\n\n{found.summary(self.confidence)}{note}"
 
     @short_traceback
     def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
@@ -477,6 +547,16 @@ _PARAMETERS = {
     for name, parameter in inspect.signature(RobustIRL.__init__).parameters.items()
     if name != "self"
 }
+
+
+def _target(given: Any, mdp: MDP, evidence: Evidence, reward: AbstractReward) -> Any:
+    """Return the occupancy to match: of states and actions if the reward is one of both."""
+    estimate = evidence.occupancy_estimate
+    if estimate is None:
+        return given
+    if len(reward_shape(reward)) == 2 and isinstance(given, Demonstrations):
+        return pair_occupancy(given, mdp, estimate.occupancy)
+    return estimate.occupancy
 
 
 def _one_world(mdp: Any) -> MDP:

@@ -10,13 +10,16 @@ import numpy as np
 from robustirl._runtime import ShortRepr
 from robustirl.demonstrations import (
     AlphaEstimate,
+    Choices,
     Demonstrations,
     OccupancyEstimate,
+    as_choices,
     estimate_occupancy,
     l1_radius,
     note_on_ends,
 )
 from robustirl.errors import InvalidInputError
+from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import AlphaSelection, select_alpha
 from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
 from robustirl.irl.mce.result import Fit
@@ -111,6 +114,37 @@ def collect_with_fit(
         notes=notes,
     )
     return evidence, None if selection is None else selection.fit
+
+
+def collect_choices(
+    mdp: MDP, data: Choices | Demonstrations, *, alpha: ArrayLike | str, options: Mapping[str, Any]
+) -> Evidence:
+    """Return the evidence in recorded choices, for a fit by likelihood.
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
+        >>> found = collect_choices(world, Choices([0, 0], [1, 0]), alpha=1.0, options={})
+        >>> found.transitions, found.alpha
+        (2, 1.0)
+    """
+    rows = as_choices(data)
+    rows.check_against(mdp)
+    estimate, chosen = None, alpha
+    if isinstance(alpha, str):
+        if alpha != "auto":
+            raise InvalidInputError(f"alpha is {alpha!r}, but a number with 0 < alpha <= 1 or 'auto' is needed.")
+        estimate, _ = profile_alpha(mdp, rows, **options)
+        chosen = estimate.alpha
+    return Evidence(
+        discount=float(mdp.discount),
+        episodes=int(np.unique(rows.groups).size),
+        transitions=len(rows),
+        has_actions=True,
+        alpha=chosen,  # pyright: ignore[reportArgumentType]
+        cautions=(),
+        alpha_estimate=estimate,
+        occupancy_estimate=None,
+    )
 
 
 def _alpha(

@@ -23,7 +23,8 @@ from typing import NamedTuple
 from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
 from robustirl.irl._result import Status
 from robustirl.irl.least_gap import with_least_gap
-from robustirl.irl.mce.result import Fit, is_robust
+from robustirl.irl.mce.problem import LIKELIHOOD
+from robustirl.irl.mce.result import Fit, found_maximum, is_robust
 from robustirl.mdp import MDP
 
 # Up to the first a fit is trusted. Beyond the second, where expert and player are in different places for more than two
@@ -151,6 +152,9 @@ def _findings(case: _Case) -> Iterator[_Finding]:
             "the planner could not reach its accuracy, so nothing was learnt.",
             "Use double precision, a smaller discount or a smaller initial reward.",
         )
+    if fit.objective == LIKELIHOOD:
+        yield _likelihood(fit)
+        return
     if math.isnan(float(fit.diagnosis.matching_gap) + float(fit.diagnosis.player_gap)):
         yield _Finding(
             Trust.DOUBT, "the fit was saved by version 0.1, which kept no facts to judge it by.", "Fit it again."
@@ -159,6 +163,21 @@ def _findings(case: _Case) -> Iterator[_Finding]:
     yield from _reach(fit)
     yield from _data(fit, case.estimate)
     yield _closeness(case)
+
+
+def _likelihood(fit: Fit) -> _Finding:
+    """Return what is known about a fit by likelihood: whether a maximum was found."""
+    if found_maximum(fit):
+        return _Finding(
+            Trust.TRUST,
+            "the likelihood is at a maximum; how well the model predicts is told by choices that it has not seen.",
+            "",
+        )
+    return _Finding(
+        Trust.DO_NOT_USE,
+        f"the maximum of the likelihood was not found (the gradient is {float(fit.diagnosis.matching_gap):.1e}).",
+        "Raise steps, give a penalty, or use fewer parameters.",
+    )
 
 
 def _reach(fit: Fit) -> Iterator[_Finding]:

@@ -6,6 +6,7 @@ Saved models name them.
 import optax
 
 from robustirl.irl.mce.descent import newton_path
+from robustirl.irl.mce.scoring import SCORING as SCORING
 from robustirl.rewards import AbstractReward, NetworkReward
 
 ADAM = optax.adam(0.5, b1=0.9, b2=0.99, eps=1e-7)

@@ -25,6 +25,8 @@ from robustirl.irl._encoding import (
 )
 from robustirl.irl._fit_encoding import SAMPLED, TABULAR, decode_fit, encode_fit, kind_of
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.inference import Inference
+from robustirl.irl.mce.problem import OCCUPANCY
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit
 from robustirl.planning import Temperatures, as_temperatures
@@ -75,7 +77,7 @@ def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Fou
         ) from None
 
 
-_PLAIN = ("alpha", "steps", "tolerance", "tail", "confidence", "planner_tolerance", "throw")
+_PLAIN = ("alpha", "steps", "tolerance", "tail", "confidence", "planner_tolerance", "throw", "objective", "penalty")
 
 
 def save_estimator(estimator: "RobustIRL", path: str | os.PathLike[str]) -> None:
@@ -93,9 +95,16 @@ def save_estimator(estimator: "RobustIRL", path: str | os.PathLike[str]) -> None
         "alpha_estimate": encode_record(evidence.alpha_estimate, "alpha", arrays),
         "occupancy_estimate": encode_record(evidence.occupancy_estimate, "occupancy", arrays),
     }
+    inference = encode_record(vars(estimator).get("inference_"), "inference", arrays)
     fields = dataclasses.fields(evidence)
     held |= {field.name: _as_json(getattr(evidence, field.name)) for field in fields if field.name not in held}
-    write_archive(Archive({"kind": "estimator", "fit": note, "parameters": parameters, "evidence": held}, arrays), path)
+    write_archive(
+        Archive(
+            {"kind": "estimator", "fit": note, "parameters": parameters, "evidence": held, "inference": inference},
+            arrays,
+        ),
+        path,
+    )
 
 
 def load_estimator(kind: "type[RobustIRL]", path: str | os.PathLike[str]) -> "RobustIRL":
@@ -124,6 +133,8 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
     estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)
     evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
     evidence["notes"] = tuple(evidence.get("notes", ()))  # Absent from files of 0.1.
+    since = {"objective": OCCUPANCY, "penalty": 0.0}  # Absent from files of 0.1.
+    parameters = since | parameters
     plain = {name: parameters[name] for name in _PLAIN}
     if isinstance(plain["alpha"], list):
         # α by state and action; what it may be, `fit` checks when it is used.
@@ -132,6 +143,10 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
     require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
     estimator = kind().set_params(**parameters)
     estimator.fit_, estimator.evidence_ = found, from_dict(Evidence, evidence)
+    inference = note.get("inference")
+    if inference is not None:
+        named = {**inference, "names": tuple(inference["names"])}
+        estimator.inference_ = decode_record(Inference, named, "inference", arrays)
     return estimator
 
 

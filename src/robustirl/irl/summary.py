@@ -6,6 +6,7 @@ from robustirl.demonstrations import episodes_needed
 from robustirl.irl._result import Status
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.judgment import judge
+from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit, is_robust
 
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
@@ -15,6 +16,8 @@ def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
     """Return the whole text."""
     lines = summary_rows(fit, evidence, tolerance)
     title = "Robust maximum causal entropy IRL" if is_robust(fit) else "Maximum causal entropy IRL"
+    if fit.objective == LIKELIHOOD:
+        title += " by likelihood"
     return "\n".join([title, *(f"  {name:<14} {text}" for name, text in lines)])
 
 
@@ -26,7 +29,7 @@ def summary_rows(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[
         ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
         ("with", _alpha(fit, evidence)),
         ("ended", _ending(fit)),
-        ("occupancy gap", _gap(fit, evidence)),
+        _closeness(fit, evidence),
         ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
         *(("warning", text) for text in warnings_of(fit, evidence, tolerance)),
         ("verdict", str(judge(fit, evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate))),
@@ -59,6 +62,14 @@ def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[s
     return found
 
 
+def _closeness(fit: Fit, evidence: Evidence) -> tuple[str, str]:
+    """Return how close the fit came: the occupancy gap, or the log-likelihood."""
+    if fit.objective != LIKELIHOOD:
+        return "occupancy gap", _gap(fit, evidence)
+    mean = -float(fit.history.dual[int(fit.verdict.best_step)])
+    return "log-likelihood", f"{mean * (evidence.transitions or 1):.3f}, {mean:.4f} a choice (priors included)"
+
+
 def _data(evidence: Evidence) -> str:
     if evidence.episodes is None:
         return "an occupancy given as exact"
@@ -75,11 +86,17 @@ def _alpha(fit: Fit, evidence: Evidence) -> str:
         return f"α from {smallest:.4g} to {largest:.4g} by state and action, as given"
     if chosen is None:
         return "α = 1, no opponent" if float(fit.alpha) == 1 else f"α = {float(fit.alpha):.4g}, as given"
+    if chosen.method == "likelihood":
+        return f"α = {float(fit.alpha):.4g}, the most likely of those tried: {chosen.note}"
     if chosen.method == "fits":
         return f"α = {float(fit.alpha):.4g}, chosen by comparing fits: {chosen.note}"
     text = f"α = {float(fit.alpha):.4g}, estimated from the {chosen.method}"
     interval = f" ({chosen.confidence:.0%} interval {chosen.low:.3g} to {chosen.high:.3g})".replace("%", " %")
     return f"{text}{interval}: {chosen.note}" if chosen.decisive else f"α = {float(fit.alpha):.4g}, by default"
+
+
+def _goal(fit: Fit) -> str:
+    return "gradient" if fit.objective == LIKELIHOOD else "gap"
 
 
 def _ending(fit: Fit) -> str:
@@ -88,7 +105,7 @@ def _ending(fit: Fit) -> str:
         case Status.CONVERGED:
             return f"converged after {steps} steps, within the tolerance {float(fit.verdict.tolerance):.3g}"
         case Status.SETTLED:
-            return f"settled after {steps} steps, since no further step lowers the gap (the best was {best})"
+            return f"settled after {steps} steps, since no further step lowers the {_goal(fit)} (the best was {best})"
         case Status.BUDGET:
             return f"after all {steps} steps (the best was {best})"
         case Status.STOPPED:

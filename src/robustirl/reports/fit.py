@@ -33,7 +33,9 @@ class FitRequest:
         noise: Of the learner's world.
         noise_model: Which kernel the noise means; the environment's default when left out.
         discount: γ; the environment's when left out.
-        reward: `tabular`, `linear`, `network`; what the environment calls for when left out.
+        objective: `occupancy` or `likelihood`; see `irl.fit`.
+        penalty: For a likelihood; see `irl.fit`.
+        reward: `tabular`, `tabular-action`, `linear`, `network`; what the environment calls for when left out.
         steps: The largest number of parameter updates.
         tolerance: Stop once the occupancy gap is this small.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
@@ -52,6 +54,8 @@ class FitRequest:
     noise: float = 0.0
     noise_model: str | None = None
     discount: float | None = None
+    objective: str = "occupancy"
+    penalty: float = 0.0
     reward: str | None = None
     steps: int = PAPER_STEPS
     tolerance: float | None = None
@@ -111,8 +115,16 @@ def prepare_fit(request: FitRequest) -> FitJob:
         RobustIRL(
             request.alpha,  # pyright: ignore[reportArgumentType]
             reward=make_reward_model(
-                kind, world.num_states, environment.features, seed=request.seed + attempt, world=environment.name
+                kind,
+                world.num_states,
+                environment.features,
+                num_actions=world.num_actions,
+                feature_names=environment.feature_names,
+                seed=request.seed + attempt,
+                world=environment.name,
             ),
+            objective=request.objective,  # pyright: ignore[reportArgumentType]
+            penalty=request.penalty,
             optimizer=optimizer,
             steps=request.steps,
             tolerance=request.tolerance,

@@ -44,7 +44,7 @@ def find_environment(
         'gridworld-4'
     """
     options: dict[str, Any] = dict(arguments or {}) | ({} if discount is None else {"discount": discount})
-    if name in envs.names():
+    if name in (*envs.names(), *envs.recorded_names()):
         return envs.make(name, **options)
     if name.endswith(SUFFIX):
         if arguments:

@@ -34,7 +34,7 @@ def random_game(seed, alpha, size=6):
 def curvature_at(game, reward, features=None):
     solution = solve(game, reward, solver=Newton(), tolerance=1e-12)
     occupancy = state_occupancy(game.mdp, solution.mixture)
-    return Curvature(game, solution.player, solution.mixture, occupancy, features, temperature=1.0)
+    return Curvature(game, solution.player, solution.opponent, solution.mixture, occupancy, features, temperature=1.0)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.8])

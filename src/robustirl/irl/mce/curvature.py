@@ -5,9 +5,10 @@ The player's policy moves by dπ(a|s) = π(a|s) (α/τ) (de(s,a) - Σ_b π(b|s) 
 
     H = (α²/τ) Σ_s ρ_mix(s) Cov_{a ~ π_pl(·|s)}[X(s,a)],
 
-a sum of covariances: H is symmetric and positive semidefinite at every α. At α = 1 it is the Hessian of the convex
-dual. Below 1 it is the Hessian wherever the opponent has no tie; the opponent's switches bend the dual downwards only,
-so that a direction -(H + D)⁻¹ g with D > 0 descends everywhere.
+which for a reward of states and actions holds with X(s,a) = φ(s,a) + γ Σ_s' T(s'|s,a) (I - γ P_mix)⁻¹(s',·) φ_mix and
+φ_mix(s) = Σ_a π_mix(a|s) φ(s,a). It is a sum of covariances: H is symmetric and positive semidefinite at every α. At
+α = 1 it is the Hessian of the convex dual. Below 1 it is the Hessian wherever the opponent has no tie; the opponent's
+switches bend the dual downwards only, so that a direction -(H + D)⁻¹ g with D > 0 descends everywhere.
 
 Where α(s,a) differs by action, the player weighs X̃(s,a) = α(s,a) X(s,a) + (1-α(s,a)) Σ_b π_op(b|s) X(s,b) in place of
 α X(s,a), and H = (1/τ) Σ_s ρ_mix(s) Cov[X̃(s,a)].
@@ -35,8 +36,9 @@ class Curvature(eqx.Module):
         opponent: `[S, A]`, π_op.
         mixture: `[S, A]`, α π_pl + (1-α) π_op.
         occupancy: `[S]`, ρ of the mixture.
-        features: `[S, d]`, the derivative of the reward in the parameters; None for the identity.
+        features: `[S, d]` or `[S, A, d]`, the derivative of the reward in the parameters; None for the identity.
         temperature: τ of the player.
+        of_pairs: Whether the reward is one of states and actions.
     """
 
     game: MarkovGame
@@ -44,8 +46,9 @@ class Curvature(eqx.Module):
     opponent: Float[Array, "S A"]
     mixture: Float[Array, "S A"]
     occupancy: Float[Array, " S"]
-    features: Float[Array, "S d"] | None
+    features: Float[Array, "S d"] | Float[Array, "S A d"] | None
     temperature: float = eqx.field(static=True)
+    of_pairs: bool = eqx.field(static=True, default=False)
 
     @property
     def weights(self) -> Float[Array, "S A"]:
@@ -56,7 +59,7 @@ class Curvature(eqx.Module):
 
     def solve(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
         """Return (H + diag(ridge))⁻¹ gradient: exactly in small worlds, roughly in large ones."""
-        if self.game.mdp.num_states <= LARGEST_DENSE:
+        if max(self.game.mdp.num_states, ridge.size) <= LARGEST_DENSE:
             # In units in which the ridge is the identity, so that tiny entries of it do not spoil the factorization.
             unit = 1 / jnp.sqrt(ridge)
             system = self.matrix() * unit[:, None] * unit + jnp.eye(ridge.size, dtype=ridge.dtype)
@@ -66,10 +69,14 @@ class Curvature(eqx.Module):
     def matrix(self) -> Float[Array, "d d"]:
         """Return H as a matrix."""
         mdp = self.game.mdp
-        inverse = invert_matrix(mdp, self.mixture).matrix
-        if self.features is not None:
-            inverse = inverse @ self.features
+        inverse, features = invert_matrix(mdp, self.mixture).matrix, self.features
+        if self.of_pairs and features is None:
+            features = jnp.eye(self.player.size, dtype=inverse.dtype).reshape(*self.player.shape, -1)
+        if features is not None:
+            inverse = inverse @ (jnp.einsum("sa,sad->sd", self.mixture, features) if self.of_pairs else features)
         moved = mdp.discount * jax.vmap(mdp.kernel.expect, in_axes=1, out_axes=2)(inverse)
+        if self.of_pairs and features is not None:
+            moved = features + moved
         if self.game.alpha.ndim:
             moved = opposed(moved, jnp.einsum("sa,sad->sd", self.opponent, moved), self.game.alpha)
         spread = moved - jnp.einsum("sa,sad->sd", self.player, moved)[:, None]
@@ -80,16 +87,24 @@ class Curvature(eqx.Module):
         """Return H times a direction, by two linear solves and without a matrix."""
         mdp = self.game.mdp
         reward = direction if self.features is None else self.features @ direction
-        moved = mdp.discount * mdp.kernel.expect(solve_policy(mdp, self.mixture, reward))
+        if self.of_pairs:
+            reward = reward.reshape(self.player.shape)
+        collected = (self.mixture * reward).sum(-1) if self.of_pairs else reward
+        moved = mdp.discount * mdp.kernel.expect(solve_policy(mdp, self.mixture, collected))
+        if self.of_pairs:
+            moved = reward + moved
         if self.game.alpha.ndim:
             moved = opposed(moved, (self.opponent * moved).sum(-1), self.game.alpha)
-        spread = moved - (self.player * moved).sum(-1, keepdims=True)
-        weighted = self.weights * spread
+        weighted = self.weights * (moved - (self.player * moved).sum(-1, keepdims=True))
         if self.game.alpha.ndim:
             weighted = mixture(weighted, self.opponent, self.game.alpha)  # The adjoint of `opposed`.
         arriving = mdp.discount * mdp.kernel.push(weighted)
         occupancy = solve_policy_transpose(mdp, self.mixture, arriving)
-        return occupancy if self.features is None else self.features.T @ occupancy
+        if self.of_pairs:
+            occupancy = weighted + occupancy[:, None] * self.mixture
+        if self.features is None:
+            return occupancy.ravel()
+        return jnp.tensordot(occupancy, self.features, occupancy.ndim)
 
     def _solve_roughly(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
         """Solve by conjugate gradients in units in which the ridge is the identity.

@@ -5,9 +5,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.irl.mce.landscape import features_of, matching_gap
-from robustirl.irl.mce.problem import Problem, leavable_states
+from robustirl.irl.mce.matching import as_matched
+from robustirl.irl.mce.problem import OCCUPANCY, Problem, leavable_states
 from robustirl.irl.mce.result import Diagnosis, History
 from robustirl.mdp import MDP
+from robustirl.planning import Solution
 
 MOST_ROUNDS = 10_000
 MOST_EXACT, PROBES = 256, 16
@@ -15,22 +17,28 @@ MOST_EXACT, PROBES = 256, 16
 
 def diagnose(
     problem: Problem,
+    solution: Solution,
     occupancy: Float[Array, " S"],
     player_occupancy: Float[Array, " S"],
     gap: Float[Array, ""],
-    reward: Float[Array, " S"],
+    reward: Float[Array, " S"] | Float[Array, "S A"],
     history: History,
     best: Int[Array, ""],
     player: Float[Array, "S A"],
 ) -> Diagnosis:
     """Return the facts, for use inside compiled code."""
-    mdp, expert = problem.game.mdp, problem.expert
+    mdp = problem.game.mdp
+    expert = problem.expert if problem.expert.ndim == 1 else problem.expert.sum(-1)
     leavable = leavable_states(mdp)
     difference, own_difference = (jnp.abs(found - expert) for found in (occupancy, player_occupancy))
     half_range = (reward.max() - reward.min()) / 2
     # ⟨ρ,R⟩ - max_π ⟨ρ_π,R⟩ bounds the gap of every policy for |R| <= 1, and the soft value exceeds the hard one.
     bound = -history.dual[best] / jnp.where(half_range > 0, half_range, 1)
-    alone = jnp.all(problem.game.alpha == 1) & (problem.uncertainty is None)
+    alone = jnp.all(problem.game.alpha == 1) & (problem.uncertainty is None) & (problem.objective_name == OCCUPANCY)
+    own_matched = as_matched(player_occupancy, solution.player, problem.expert) - problem.expert
+    features = features_of(problem.model)
+    if problem.objective_name != OCCUPANCY:
+        own_matched, features = player_occupancy - expert, None
     return Diagnosis(
         matching_gap=gap,
         least_gap=jnp.where(alone & (half_range > 0), jnp.maximum(bound, 0), 0),
@@ -40,7 +48,7 @@ def diagnose(
         unreachable_mass=jnp.where(reachable_states(mdp), 0, expert).sum(),
         start_deficit=jnp.maximum((1 - mdp.discount) * mdp.initial - expert, 0).sum(),
         discount=mdp.discount,
-        player_gap=matching_gap(features_of(problem.model), player_occupancy - expert),
+        player_gap=matching_gap(features, own_matched),
         player_leavable_gap=jnp.where(leavable, own_difference, 0).sum(),
         randomness=choice_randomness(mdp, player, jnp.where(leavable, player_occupancy, 0)),
     )

@@ -19,15 +19,16 @@ import optax
 from jax.core import Tracer
 
 from robustirl._runtime import progress_bar, single_threaded_blas, working_precision
+from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, one_for_each, unstack
 from robustirl.irl._callbacks import require_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.inputs import require_occupancy
 from robustirl.irl.mce.callbacks import Callback, Step
-from robustirl.irl.mce.problem import Settings, is_standard, prepare
+from robustirl.irl.mce.problem import LIKELIHOOD, LIKELIHOOD_TOLERANCE, Settings, is_standard, prepare
 from robustirl.irl.mce.programs import learn_batch
-from robustirl.irl.mce.result import Fit
+from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.mce.stretches import learn_one, learn_one_by_one
 from robustirl.irl.optimizers import ADAM
 from robustirl.mdp import MDP
@@ -48,11 +49,13 @@ WITHOUT_EVIDENCE = 1.0
 @working_precision
 def fit(
     mdp: MDP,
-    occupancy: ArrayLike,
+    occupancy: ArrayLike | Demonstrations | Choices,
     *,
     alpha: ArrayLike | Literal["auto"] = "auto",
     uncertainty: AbstractUncertainty | None = None,
     reward: AbstractReward | None = None,
+    objective: Literal["occupancy", "likelihood"] = "occupancy",
+    penalty: float = 0.0,
     optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
     tolerance: float | None = None,
@@ -64,11 +67,12 @@ def fit(
     progress: bool = False,
     throw: bool = True,
 ) -> Fit:
-    """Learn a reward and a policy for the learner's world from the expert's state occupancy.
+    """Learn a reward and a policy for the learner's world from the expert's occupancy, or from recorded choices.
 
     Args:
         mdp: The learner's world M^L, without a reward.
-        occupancy: ρ(s), the expert's normalized discounted state occupancy, `[S]`.
+        occupancy: ρ(s), the expert's normalized discounted state occupancy, `[S]`; ρ(s,a), `[S, A]`, for a reward of
+            states and actions. For a likelihood the recorded choices: demonstrations with actions, or `Choices`.
         alpha: α in (0, 1]: one for standard MCE IRL, less for an opponent who acts with probability 1-α. "auto" is 1
             here, because an occupancy alone does not tell how far the expert's world is from the learner's; from
             demonstrations, `RobustIRL` and `robustirl.demonstrations.estimate_alpha` estimate it. An array `[S]` or
@@ -77,13 +81,18 @@ def fit(
         uncertainty: A set of kernels around the world (`theory.as_uncertainty`) in place of an opponent: the player
             plans against the worst kernel of the set, and its occupancy there is brought to the expert's. The result's
             `occupancy` is that one, and its `opponent` is the player itself.
-        reward: The reward model; one parameter per state if omitted.
-        optimizer: Any Optax optimizer. If omitted, and the reward is linear in its parameters (tabular ones are),
-            `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for other rewards the paper's.
+        reward: The reward model, of states or of states and actions; one parameter per state if omitted.
+        objective: "occupancy" matches the expert's occupancy; "likelihood" makes the recorded actions as probable as
+            possible under the mixture of player and opponent (see `robustirl.irl.mce.choice_likelihood`).
+        penalty: For a likelihood, the precision of a Gaussian prior on every parameter; 0 for none.
+        optimizer: Any Optax optimizer. If omitted, `SCORING` for a likelihood. Otherwise, if the reward is linear in
+            its parameters (tabular ones are), `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for
+            other rewards the paper's.
         steps: The largest number of parameter updates.
         tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error
             of an estimated occupancy to match the expert no more closely than the data tell; the rewards found are then
-            small. By default 1e-4 of the expert's mass in states that can be left.
+            small. By default 1e-4 of the expert's mass in states that can be left. For a likelihood it is the
+            largest entry of the gradient of the mean log-probability, 1e-9 by default.
         keep_last: Return the last iterate instead of the one with the smallest gap, and take all steps if no tolerance
             is given: what the paper does (`PAPER_SETTINGS`).
         temperatures: Entropy weights of player and opponent; the paper's by default.
@@ -112,13 +121,15 @@ def fit(
     """
     require_callbacks(callbacks, Step)
     _require_untraced("fit", mdp, occupancy, alpha, initial_parameters)
-    occupancy = require_occupancy(occupancy)
+    occupancy = occupancy if objective == LIKELIHOOD else require_occupancy(occupancy)
     starts = None if initial_parameters is None else [initial_parameters]
-    settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
+    settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance, objective, penalty)
     prepared = prepare([mdp], [occupancy], [as_alpha_number(alpha)], reward, starts, settings, uncertainty)
     (problem,), (start,) = prepared
     with single_threaded_blas(mdp.num_states), progress_bar("learning", prepared.steps, show=progress) as report:
         result = learn_one(problem, start, callbacks, report)
+    if objective == LIKELIHOOD and tolerance is None and not (keep_last or found_maximum(result)):
+        tolerance = LIKELIHOOD_TOLERANCE  # A maximum that was not found is not an estimate.
     return require_success(result, tolerance) if throw else result
 
 

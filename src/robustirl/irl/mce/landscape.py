@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl.irl.mce.curvature import Curvature
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
 from robustirl.types import FloatTree
 
@@ -16,12 +16,12 @@ class Landscape(eqx.Module):
     """The dual around one point.
 
     Attributes:
-        curvature: Its second derivative there.
+        curvature: Its second derivative there: a `Curvature`, or the `Information` of a likelihood.
         objective: Parameters to c(θ), and whether the planner vouches for it.
         magnitude: The size of what cancels in c, for rounding: (1-γ) P₀ᵀ|V| + ρᵀ|R|.
     """
 
-    curvature: Curvature
+    curvature: Any
     objective: Callable[[FloatTree], tuple[Float[Array, ""], Bool[Array, ""]]]
     magnitude: Float[Array, ""]
 
@@ -32,7 +32,7 @@ class Landscape(eqx.Module):
         return self.curvature.temperature * math.log(max(actions, 2))
 
     def scales(self) -> Float[Array, " d"] | float:
-        """Return the largest |∂R(s)/∂θ_j| over states, for every parameter."""
+        """Return the largest |∂R/∂θ_j| over states, or pairs, for every parameter."""
         features = self.curvature.features
         if features is None:
             return 1.0
@@ -44,16 +44,20 @@ def is_linear(model: AbstractReward) -> bool:
     return isinstance(model, TabularReward | LinearReward)
 
 
-def features_of(model: AbstractReward) -> Float[Array, "S d"] | None:
+def features_of(model: AbstractReward) -> Float[Array, "S d"] | Float[Array, "S A d"] | None:
     """Return the derivative of a linear reward in its parameters; None for the identity."""
     return model.features if isinstance(model, LinearReward) else None
 
 
-def matching_gap(features: Float[Array, "S d"] | None, difference: Float[Array, " S"]) -> Float[Array, ""]:
+def matching_gap(
+    features: Float[Array, "S d"] | Float[Array, "S A d"] | None,
+    difference: Float[Array, " S"] | Float[Array, "S A"],
+) -> Float[Array, ""]:
     """Return the size of ρ_mix - ρ in what the reward can express: the gap that learning is able to close.
 
     That is the occupancy gap ‖ρ_mix - ρ‖₁ for a reward of every state, and for a linear one the sum of the feature gaps
-    |Σ_s φ_j(s) (ρ_mix - ρ)(s)|, each in units of max_s |φ_j(s)|. For one-hot features the two are the same.
+    |Σ_s φ_j(s) (ρ_mix - ρ)(s)|, each in units of max_s |φ_j(s)|. For one-hot features the two are the same. Rewards of
+    states and actions sum over both.
 
     Example:
         >>> difference = jnp.array([0.25, -0.25, 0.0])
@@ -62,10 +66,10 @@ def matching_gap(features: Float[Array, "S d"] | None, difference: Float[Array, 
     """
     if features is None:
         return jnp.abs(difference).sum()
-    return jnp.abs((difference @ features) / feature_scales(features)).sum()
+    return jnp.abs(jnp.tensordot(difference, features, difference.ndim) / feature_scales(features)).sum()
 
 
-def feature_scales(features: Float[Array, "S d"]) -> Float[Array, " d"]:
-    """Return max_s |φ_j(s)| for every feature; one for a feature that is zero everywhere."""
-    largest = jnp.max(jnp.abs(features), 0)
+def feature_scales(features: Float[Array, "S d"] | Float[Array, "S A d"]) -> Float[Array, " d"]:
+    """Return max |φ_j| for every feature; one for a feature that is zero everywhere."""
+    largest = jnp.max(jnp.abs(features), tuple(range(features.ndim - 1)))
     return jnp.where(largest > 0, largest, 1)

@@ -8,6 +8,7 @@ brings a residual down fast enough.
 In large worlds without a demand for accuracy the steps of plain gradient methods are planned only as exactly as the gap
 needs (`accuracy.py`), and what is returned is planned once more, exactly.
 
+What is minimized is an objective (`matching.py`, `choice_likelihood.py`); the loop is the same for all.
 `begin`, `advance` and `finish` are the loop in parts. `fit` calls them as three compiled programs, whether or not there
 are callbacks in between; `learn` puts them together for batches.
 """
@@ -22,37 +23,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.accuracy import loosened, plans_roughly
-from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE
-from robustirl.irl.mce.curvature import Curvature
 from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.diagnosis import diagnose
-from robustirl.irl.mce.landscape import Landscape, features_of, matching_gap
-from robustirl.irl.mce.problem import Problem, threshold
+from robustirl.irl.mce.dynamics import game_at
+from robustirl.irl.mce.matching import as_matched
+from robustirl.irl.mce.objective import Neighbor
+from robustirl.irl.mce.problem import OCCUPANCY, Problem, threshold
 from robustirl.irl.mce.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
-from robustirl.planning import (
-    PolicyInverse,
-    Solution,
-    StoppingRule,
-    invert_policy,
-    newton_steps,
-    refine_occupancy,
-    solve_policy_transpose,
-    stopping_rule,
-)
-from robustirl.theory import AbstractUncertainty, robust_soft_solution
+from robustirl.planning import Solution, invert_policy, newton_steps, refine_occupancy, stopping_rule
 from robustirl.types import FloatTree, Tree
-
-
-class Neighbor(eqx.Module):
-    """What the planner starts from: a value and an occupancy close by, and an inverse to correct them with.
-
-    Large worlds have no inverse. There a first-order correction is a linear solve, as the planner's first step is.
-    """
-
-    value: Float[Array, " S"]
-    occupancy: Float[Array, " S"]
-    inverse: PolicyInverse | None
 
 
 class Iterate(eqx.Module):
@@ -62,7 +42,9 @@ class Iterate(eqx.Module):
     parameters: FloatTree
     solution: Solution
     occupancy: Float[Array, " S"]
-    gap: Float[Array, ""]  # In what the reward can express; see `matching_gap`.
+    gap: Float[Array, ""]  # What learning has to close; see `AbstractObjective.gaps`.
+    value: Float[Array, ""]  # The objective.
+    shift: Float[Array, ""]  # What was taken off the reward of every step; see `Neighbor`.
 
 
 class LoopState(eqx.Module):
@@ -89,15 +71,15 @@ def learn(problem: Problem, start: FloatTree | None = None) -> Fit:
 
 def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
     """Return the state before anything was evaluated."""
-    game, expert, model = problem.game, problem.expert, problem.model
+    game, model = problem.game, problem.model
     mdp = game.mdp
     first: FloatTree = model.initial_parameters() if start is None else start
-    if (found := jax.eval_shape(model, first).shape) != expert.shape:
+    if (found := jax.eval_shape(model, first).shape) not in (mdp.mask.shape[:1], mdp.mask.shape):
         raise InvalidInputError(
-            f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states;"
-            " build the model for this world."
+            f"the reward model gives rewards of shape {found}, but the world has {mdp.num_states} states"
+            f" and {mdp.num_actions} actions; build the model for this world."
         )
-    blank = jnp.zeros_like(expert)
+    blank, none = jnp.zeros_like(mdp.initial), jnp.zeros_like(mdp.discount)
     nothing = blank_solution(game, blank)
     # Against a set of kernels the chain is that of the worst one, which no inverse of the learner's own world serves.
     inverse = invert_policy(mdp, uniform_policy(mdp.mask)) if problem.uncertainty is None else None
@@ -105,14 +87,14 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         step=jnp.asarray(0),
         parameters=first,
         next_parameters=first,
-        near=Neighbor(blank, mdp.initial, inverse),
+        near=Neighbor(blank, mdp.initial, inverse, none),
         optimizer=optax.with_extra_args_support(problem.optimizer).init(first),
         solution=nothing,
-        kept=Iterate(jnp.asarray(0), first, nothing, blank, jnp.full((), jnp.inf, expert.dtype)),
+        kept=Iterate(jnp.asarray(0), first, nothing, blank, none + jnp.inf, none + jnp.inf, none),
         valid=jnp.asarray(True),
         settled=jnp.asarray(False),
-        history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (expert.dtype, expert.dtype, int))),
-        error_bound=jnp.zeros((), expert.dtype),
+        history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (blank.dtype, blank.dtype, int))),
+        error_bound=none,
         finished=jnp.asarray(False),
     )
     return jax.tree.map(_strongly_typed, state)
@@ -120,85 +102,45 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
 
 def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> LoopState:
     """Evaluate parameters and move on, until so many were evaluated (the start included) or the fit is finished."""
-    game, expert, model = problem.game, problem.expert, problem.model
-    mdp, temperatures = game.mdp, problem.temperatures
-    rule = stopping_rule(game, expert, problem.planner_tolerance)
-    worst = WORST_ERROR if expert.dtype == jnp.float64 else WORST_ERROR_SINGLE
-    worst_error = worst * temperatures.player if temperatures.player > 0 else jnp.inf
+    objective, model = problem.objective, problem.model
+    rule = stopping_rule(problem.game, problem.game.mdp.initial, problem.planner_tolerance)
     extended = optax.with_extra_args_support(problem.optimizer)
     curved = is_newton_path(problem.optimizer)
-    features, goal = features_of(model), threshold(problem)
+    goal = threshold(problem)
     rough = plans_roughly(problem)
 
-    def vouched(solution: Solution) -> Bool[Array, ""]:
-        return solution.verdict.converged & (rough | (solution.verdict.error_bound <= worst_error))
-
-    def plan(
-        reward: Float[Array, " S"], near: Neighbor, gap: Float[Array, ""]
-    ) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
-        """Return the saddle point for a reward, its occupancy, and whether that is exact."""
-        if problem.uncertainty is not None:
-            return plan_in_worst_world(problem.uncertainty, reward, near, rule, temperatures.player)
-        here, accuracy = loosened(rule, near.value, gap, goal) if rough else (rule, rule.tolerance)
-        solution, inverse = newton_steps(game, reward, near.value, near.inverse, here, temperatures, rough=rough)
-        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, accuracy)
-        return solution, Neighbor(solution.value, occupancy, inverse), exact
-
-    def objective(parameters: Tree, near: Neighbor) -> tuple[Float[Array, ""], Bool[Array, ""]]:
-        """Return c(θ) alone, for line searches, and whether it can be relied on."""
-        reward = model(parameters)
-        solution, _ = newton_steps(game, reward, near.value, near.inverse, rule, temperatures)
-        return (1 - mdp.discount) * mdp.initial @ solution.value - expert @ reward, vouched(solution)
-
-    def landscape(parameters: Tree, solution: Solution, here: Neighbor) -> Landscape:
-        size = (1 - mdp.discount) * mdp.initial @ jnp.abs(solution.value) + expert @ jnp.abs(model(parameters))
-        curvature = Curvature(
-            game,
-            solution.player,
-            solution.opponent,
-            solution.mixture,
-            here.occupancy,
-            features,
-            temperature=temperatures.player,
-        )
-        return Landscape(curvature, lambda trial: objective(trial, here), size)
-
-    def dual(parameters: Tree, near: Neighbor, gap: Float[Array, ""]):
-        """c(θ), written so that its automatic gradient is the one of the theorem: the planner is not differentiated."""
-        reward = model(parameters)
-        fixed = jax.lax.stop_gradient(reward)
-        solution, here, exact = plan(fixed, near, gap)
-        value = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ fixed
-        return value + (here.occupancy - expert) @ (reward - fixed), (solution, here, exact)
-
     def evaluate(state: LoopState) -> LoopState:
-        """Plan under the next parameters, compare occupancies, and let the optimizer choose where to go from there."""
-        parameters = state.next_parameters
-        (value, (solution, here, exact)), gradient = jax.value_and_grad(dual, has_aux=True)(
-            parameters, state.near, state.kept.gap
-        )
+        """Plan under the next parameters, see what is to be closed, and let the optimizer choose where to go next."""
+        parameters, near = state.next_parameters, state.near
+        exactness = loosened(rule, near.value, state.kept.gap, goal) if rough else (rule, None)
+        (value, found), gradient = jax.value_and_grad(
+            lambda at: objective.evaluate(problem, at, near, *exactness), has_aux=True
+        )(parameters)
+        solution, here = found.solution, found.near
         updates, memory = extended.update(
             gradient,
             state.optimizer,
             parameters,
             value=value,
             grad=gradient,
-            value_fn=lambda trial: dual(trial, here, state.kept.gap)[0],
-            **({"landscape": landscape(parameters, solution, here)} if curved else {}),
+            value_fn=lambda trial: objective.evaluate(problem, trial, here, rule)[0],
+            **({"landscape": objective.landscape(problem, parameters, solution, here, rule)} if curved else {}),
         )
         following = optax.apply_updates(parameters, updates)
         prediction = here.value
         if here.inverse is not None:
-            prediction = prediction + here.inverse.apply(model(following) - model(parameters))
-        difference = here.occupancy - expert
-        gap = matching_gap(features, difference)
-        valid = vouched(solution) & exact
+            change = model(following) - model(parameters)
+            collected = change if change.ndim == 1 else (solution.mixture * change).sum(-1)
+            prediction = prediction + here.inverse.apply(collected)
+        gap, recorded = objective.gaps(problem, gradient, found)
+        valid = (solution.verdict.converged if rough else problem.vouched(solution)) & found.exact
         # A step whose plan is not valid is not taken: the fit ends with what it had. At the start there is nothing yet.
         first = state.step == 0
         taken = valid | first
-        better = first | (valid & (problem.keep_last | (gap < state.kept.gap)))
-        found = Iterate(state.step, parameters, solution, here.occupancy, gap)
-        kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), found, state.kept)
+        improved = objective.is_better(value, gap, state.kept.value, state.kept.gap) | (gap <= goal)
+        better = first | (valid & (problem.keep_last | improved))
+        candidate = Iterate(state.step, parameters, solution, here.occupancy, gap, value, here.shift)
+        kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), candidate, state.kept)
         # What the steps before have gained is as good as a fit that no further step improves.
         ended_well = ~valid & ~problem.keep_last & (kept.step > 0)
         # An update of zero says that the optimizer knows no better place.
@@ -215,7 +157,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             valid=valid | ended_well,
             settled=(settled & valid) | ended_well,
             history=History(
-                occupancy_gap=state.history.occupancy_gap.at[state.step].set(jnp.abs(difference).sum()),
+                occupancy_gap=state.history.occupancy_gap.at[state.step].set(recorded),
                 dual=state.history.dual.at[state.step].set(value),
                 planner_steps=state.history.planner_steps.at[state.step].set(solution.verdict.iterations),
             ),
@@ -236,42 +178,32 @@ def _strongly_typed(leaf: Any) -> Any:
     return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf
 
 
-def plan_in_worst_world(
-    uncertainty: AbstractUncertainty,
-    reward: Float[Array, " S"],
-    near: Neighbor,
-    rule: StoppingRule,
-    temperature: float,
-) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
-    """Return the saddle point of player and kernel, and the player's occupancy in that kernel.
-
-    The gradient of the dual in the reward is that occupancy less the expert's, for the reason that it is in the game.
-    """
-    solution = robust_soft_solution(uncertainty, reward, temperature, rule, start=near.value)
-    worst = eqx.tree_at(lambda m: m.kernel, uncertainty.mdp, uncertainty.kernel(solution.value))
-    visits = solve_policy_transpose(worst, solution.player, worst.initial)
-    occupancy = (1 - worst.discount) * visits
-    return solution, Neighbor(solution.value, occupancy, None), jnp.all(jnp.isfinite(occupancy))
-
-
 def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
     """Return the fit as it stands; `stopped` says that it was told to end here."""
     state = settle_exactly(problem, state) if plans_roughly(problem) else state
-    kept, expert = state.kept, problem.expert
+    kept, game = state.kept, game_at(problem.model, problem.game, state.kept.parameters)
+    mdp, expert = game.mdp, problem.expert
     reward = problem.model(kept.parameters)
+    rule = stopping_rule(game, mdp.initial, problem.planner_tolerance)
+
+    def occupancy_of(policy: Float[Array, "S A"], start: Float[Array, " S"]) -> Float[Array, " S"]:
+        return refine_occupancy(mdp, policy, state.near.inverse, start, rule.tolerance)[0]
+
+    occupancy = kept.occupancy
+    if problem.objective_name != OCCUPANCY:
+        occupancy = occupancy_of(kept.solution.mixture, kept.occupancy)
     # What the player does without the opponent. For α = 1 the start is the answer, and nothing is solved.
-    rule = stopping_rule(problem.game, expert, problem.planner_tolerance)
-    alone, _, _ = refine_occupancy(
-        problem.game.mdp, kept.solution.player, state.near.inverse, kept.occupancy, rule.tolerance
-    )
+    alone = occupancy_of(kept.solution.player, occupancy)
+    visits = expert if expert.ndim == 1 else expert.sum(-1)
+    matched = as_matched(occupancy, kept.solution.mixture, expert)
     return Fit(
         player=kept.solution.player,
         opponent=kept.solution.opponent,
         reward=reward,
         parameters=kept.parameters,
-        value=kept.solution.value,
-        expert_occupancy=expert,
-        occupancy=kept.occupancy,
+        value=kept.solution.value + kept.shift / (1 - mdp.discount),
+        expert_occupancy=visits,
+        occupancy=occupancy,
         alpha=problem.game.alpha,
         history=state.history,
         verdict=FitVerdict(
@@ -279,44 +211,37 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
             valid=state.valid,
             stopped=stopped,
             steps=state.step - 1,
-            occupancy_gap=jnp.abs(kept.occupancy - expert).sum(),
+            occupancy_gap=jnp.abs(matched - expert).sum(),
             error_bound=state.error_bound,
             settled=state.settled,
             best_step=kept.step,
             tolerance=threshold(problem),
         ),
-        diagnosis=diagnose(
-            problem, kept.occupancy, alone, kept.gap, reward, state.history, kept.step, kept.solution.player
-        ),
+        diagnosis=diagnose(problem, kept.solution, occupancy, alone, kept.gap, reward, state.history, kept.step),
+        objective=problem.objective_name,
     )
 
 
 def settle_exactly(problem: Problem, state: LoopState) -> LoopState:
     """Return the state with its best iterate planned to full accuracy, and what the verdict says of it."""
-    kept, game, expert = state.kept, problem.game, problem.expert
-    mdp, reward = game.mdp, problem.model(kept.parameters)
-    rule = stopping_rule(game, expert, problem.planner_tolerance)
-    solution, _ = newton_steps(game, reward, kept.solution.value, None, rule, problem.temperatures)
-    occupancy, _, exact = refine_occupancy(mdp, solution.mixture, None, kept.occupancy, rule.tolerance)
-    worst = WORST_ERROR if expert.dtype == jnp.float64 else WORST_ERROR_SINGLE
-    worst_error = worst * problem.temperatures.player if problem.temperatures.player > 0 else jnp.inf
-    difference = occupancy - expert
-    gap = matching_gap(features_of(problem.model), difference)
-    dual = (1 - mdp.discount) * mdp.initial @ solution.value - expert @ reward
+    rule = stopping_rule(problem.game, problem.game.mdp.initial, problem.planner_tolerance)
+    kept = state.kept
+    near = Neighbor(kept.solution.value, kept.occupancy, None, kept.shift)
+    value, found = problem.objective.evaluate(problem, kept.parameters, near, rule, None)
+    gap, recorded = problem.objective.gaps(problem, kept.parameters, found)
     history = eqx.tree_at(
         lambda h: (h.occupancy_gap, h.dual),
         state.history,
         (
-            state.history.occupancy_gap.at[kept.step].set(jnp.abs(difference).sum()),
-            state.history.dual.at[kept.step].set(dual),
+            state.history.occupancy_gap.at[kept.step].set(recorded),
+            state.history.dual.at[kept.step].set(value),
         ),
     )
-    valid = state.valid & exact & solution.verdict.converged & (solution.verdict.error_bound <= worst_error)
     changed = (
-        Iterate(kept.step, kept.parameters, solution, occupancy, gap),
-        valid,
+        Iterate(kept.step, kept.parameters, found.solution, found.near.occupancy, gap, value, found.near.shift),
+        state.valid & found.exact & problem.vouched(found.solution),
         history,
-        solution.verdict.error_bound,
+        found.solution.verdict.error_bound,
     )
     return eqx.tree_at(lambda s: (s.kept, s.valid, s.history, s.error_bound), state, changed)
 

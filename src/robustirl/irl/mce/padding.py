@@ -44,6 +44,8 @@ def padded_states(states: int) -> int:
 def pad_problem(problem: Problem) -> Problem:
     """Return the problem in a world of a common shape; itself, if it has one or cannot be padded."""
     mdp = problem.game.mdp
+    if problem.expert.ndim == 2:
+        return problem  # Rewards of states and actions, and choices, are used as they are.
     size, width = padded_states(mdp.num_states), mdp.num_actions
     if SMALLEST <= mdp.num_states <= LARGEST:
         width = ACTIONS.get(width, width)

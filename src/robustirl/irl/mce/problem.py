@@ -1,7 +1,7 @@
 """What a fit is given, checked: the world, the occupancy, the reward model and the settings of the loop."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,19 +13,24 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import WORKING_BYTES, as_float, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import make_once, stack
-from robustirl.irl._optimizer_identity import canonical_optimizer
-from robustirl.irl.mce.certifiable import require_certifiable
+from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE, require_certifiable
 from robustirl.irl.mce.descent import is_newton_path
+from robustirl.irl.mce.evidence_checks import as_expert, as_shares, require_rewards_alone
+from robustirl.irl.mce.evidence_checks import reward_shape as reward_shape
 from robustirl.irl.mce.landscape import is_linear
-from robustirl.irl.optimizers import NEWTON, SETTLING_ADAM, paper_optimizer
-from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_occupancy, as_positive, as_world, checks
-from robustirl.planning import Temperatures, as_temperatures, stopping_rule
+from robustirl.irl.mce.matching import Matching
+from robustirl.irl.mce.objective import AbstractObjective
+from robustirl.irl.mce.optimizer_choice import likelihood_optimizer, matching_optimizer
+from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_positive, as_world, checks
+from robustirl.planning import Solution, Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.theory import AbstractUncertainty
 from robustirl.types import ArrayLike, FloatTree, Tree
 
 DEFAULT_TOLERANCE = 1e-4  # Of the expert's mass in states that can be left.
 STAYS = 1e-9  # A state from which no more than this leaves is never left.
+LIKELIHOOD_TOLERANCE = 1e-9  # Of the gradient of the mean log-likelihood.
+OCCUPANCY, LIKELIHOOD = "occupancy", "likelihood"
 SMALLEST_HISTORY = 256
 HISTORY_BYTES = 24  # An entry: two floats and an integer.
 
@@ -36,7 +41,7 @@ class Problem(eqx.Module):
     Attributes:
         game: The learner's world and α.
         uncertainty: A set of kernels whose worst member takes the opponent's place, at α = 1; None for the game.
-        expert: ρ, what is to be matched.
+        expert: ρ, what is to be matched; for a likelihood the shares of the recorded choices, `[S, A]`.
         model: The reward model.
         tolerance: The gap at which the fit is finished,
         relative: or the share of the expert's mass in states that can be left; see `threshold`.
@@ -46,10 +51,11 @@ class Problem(eqx.Module):
         optimizer: What moves the parameters.
         capacity: How many entries the history has room for; more than `steps`.
         temperatures: Entropy weights of player and opponent.
+        objective: What is minimized.
     """
 
     game: MarkovGame
-    expert: Float[Array, "*batch S"]
+    expert: Float[Array, "*batch S"] | Float[Array, "*batch S A"]
     model: AbstractReward
     tolerance: Float[Array, "*batch"]
     relative: Bool[Array, "*batch"]
@@ -60,6 +66,18 @@ class Problem(eqx.Module):
     capacity: int = eqx.field(static=True)
     temperatures: Temperatures = eqx.field(static=True)
     uncertainty: AbstractUncertainty | None = None
+    objective: AbstractObjective = eqx.field(default_factory=Matching)
+
+    @property
+    def objective_name(self) -> str:
+        """Return what is minimized, in one word."""
+        return OCCUPANCY if isinstance(self.objective, Matching) else LIKELIHOOD
+
+    def vouched(self, solution: Solution) -> Bool[Array, ""]:
+        """Return whether a plan is exact enough for its policies to be relied on."""
+        worst = WORST_ERROR if solution.value.dtype == jnp.float64 else WORST_ERROR_SINGLE
+        largest = worst * self.temperatures.player if self.temperatures.player > 0 else jnp.inf
+        return solution.verdict.converged & (solution.verdict.error_bound <= largest)
 
 
 def leavable_states(mdp: MDP) -> Bool[Array, " S"]:
@@ -73,7 +91,8 @@ def threshold(problem: Problem) -> Float[Array, ""]:
     By default it is a share of the expert's mass in states that can be left: in a world with an end and γ close to 1,
     nearly all mass is in the end, and a gap that is small beside 1 may be all that happens before.
     """
-    mass = jnp.where(leavable_states(problem.game.mdp), problem.expert, 0).sum()
+    visits = problem.expert if problem.expert.ndim == 1 else problem.expert.sum(-1)
+    mass = jnp.where(leavable_states(problem.game.mdp), visits, 0).sum()
     return jnp.where(problem.relative, problem.tolerance * mass, problem.tolerance)
 
 
@@ -99,6 +118,8 @@ class Settings(NamedTuple):
     keep_last: bool
     temperatures: Temperatures
     planner_tolerance: float | None
+    objective: str = OCCUPANCY
+    penalty: float = 0.0
 
 
 class Prepared(NamedTuple):
@@ -132,12 +153,13 @@ class Prepared(NamedTuple):
             optimizer=first.optimizer,
             capacity=first.capacity,
             temperatures=first.temperatures,
+            objective=column("objective", "objective"),
         ), stack(self.starts, "initial parameter")
 
 
 def prepare(
     mdps: Sequence[MDP],
-    occupancies: Sequence[ArrayLike],
+    occupancies: Sequence[Any],
     alphas: Sequence[ArrayLike],
     rewards: AbstractReward | Sequence[AbstractReward] | None,
     starts: Sequence[Tree] | None,
@@ -153,27 +175,51 @@ def prepare(
             " but one of each per fit is needed, and at least one."
         )
     steps = as_count("steps", settings.steps)
-    relative = settings.tolerance is None and not settings.keep_last
+    if settings.objective not in (OCCUPANCY, LIKELIHOOD):
+        raise InvalidInputError(f"the objective is {settings.objective!r}, but 'occupancy' or 'likelihood' is needed.")
+    by_choices = settings.objective == LIKELIHOOD
+    relative = settings.tolerance is None and not settings.keep_last and not by_choices
     tolerance = DEFAULT_TOLERANCE if relative else 0.0
+    if by_choices and not settings.keep_last:
+        tolerance = LIKELIHOOD_TOLERANCE
     if settings.tolerance is not None:
         tolerance = as_positive("the tolerance", settings.tolerance)
     _require_room(mdps, steps)
     games = make_once(MarkovGame, mdps, _alike(mdps, alphas))
-    experts = make_once(as_occupancy, occupancies, mdps)
     models = as_reward_models(rewards, mdps)
-    if starts is None and temperatures.player > 0 and all(is_linear(model) for model in models):
+    if by_choices:
+        data = [
+            as_shares(given, mdp, model, settings.penalty)
+            for given, mdp, model in zip(occupancies, mdps, models, strict=True)
+        ]
+        experts, objectives = [shares for shares, _ in data], [objective for _, objective in data]
+        if temperatures.player == 0:
+            raise InvalidInputError(
+                "the player's temperature is 0, where a policy has no likelihood to climb; give one above 0."
+            )
+    else:
+        require_rewards_alone(models, settings.penalty)
+        experts = make_once(as_expert, occupancies, mdps, models)
+        objectives = [Matching()] * len(experts)
+    if not by_choices and starts is None and temperatures.player > 0 and all(is_linear(model) for model in models):
         make_once(require_certifiable, games, [temperatures] * len(games))
     if uncertainty is not None:
         _require_fitting(uncertainty, mdps, alphas, temperatures)
     accurate = settings.tolerance is not None or all(is_standard(alpha) for alpha in alphas)
     curved = uncertainty is None  # The curvature is that of the game.
-    optimizer = _as_optimizer(settings.optimizer, models, temperatures, accurate=accurate and curved)
+    if not curved and by_choices:
+        raise InvalidInputError("a set of kernels is for occupancy matching; for a likelihood give alpha.")
+    optimizer = (
+        likelihood_optimizer(settings.optimizer, models[0], mdps[0])
+        if by_choices
+        else matching_optimizer(settings.optimizer, models, temperatures, accurate=accurate and curved)
+    )
     if not curved and is_newton_path(optimizer):
         raise InvalidInputError("NEWTON is for the game; with an uncertainty set give another optimizer, or none.")
     accuracy = settings.planner_tolerance
     if accuracy is not None:
-        for game, expert in zip(games, experts, strict=True):
-            stopping_rule(game, expert, accuracy)  # Refuses a tolerance out of reach before work starts.
+        for game in games:
+            stopping_rule(game, game.mdp.initial, accuracy)  # Refuses a tolerance out of reach before work starts.
         accuracy = as_float(accuracy)
     problems = [
         Problem(
@@ -189,8 +235,9 @@ def prepare(
             optimizer=optimizer,
             capacity=history_capacity(steps),
             temperatures=temperatures,
+            objective=objective,
         )
-        for game, expert, model in zip(games, experts, models, strict=True)
+        for game, expert, model, objective in zip(games, experts, models, objectives, strict=True)
     ]
     return Prepared(problems, _as_starts(starts, models))
 
@@ -237,35 +284,6 @@ def _require_room(mdps: Sequence[MDP], steps: int) -> None:
     )
     entries = float(history_capacity(steps)) * len(mdps)
     require_memory(HISTORY_BYTES * entries, f"a history of {steps} steps", "take fewer steps")
-
-
-def _as_optimizer(
-    optimizer: optax.GradientTransformation | None,
-    models: Sequence[AbstractReward],
-    temperatures: Temperatures,
-    *,
-    accurate: bool,
-) -> optax.GradientTransformation:
-    """Return the optimizer, or the default one.
-
-    For rewards linear in their parameters that is `NEWTON` where accuracy counts: at α = 1, where the dual is convex,
-    and wherever a tolerance is asked for. Else it is Adam with a decaying rate, whose best iterate acts better.
-    """
-    smooth = temperatures.player > 0 and all(is_linear(model) for model in models)
-    if optimizer is None:
-        if not smooth:
-            return paper_optimizer(models[0])
-        return NEWTON if accurate else SETTLING_ADAM
-    if not (callable(getattr(optimizer, "init", None)) and callable(getattr(optimizer, "update", None))):
-        raise InvalidInputError(
-            f"the optimizer is {optimizer!r}, but an Optax optimizer is needed, such as optax.adam(0.1)."
-        )
-    if is_newton_path(optimizer) and not smooth:
-        raise InvalidInputError(
-            "NEWTON needs a reward that is linear in its parameters and a player's temperature above 0;"
-            " give another optimizer, such as robustirl.irl.ADAM."
-        )
-    return canonical_optimizer(optimizer)
 
 
 def _as_starts(starts: Sequence[Tree] | None, models: Sequence[AbstractReward]) -> list[FloatTree | None]:

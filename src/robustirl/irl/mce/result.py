@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
@@ -10,6 +11,8 @@ from robustirl._runtime import PlainModule, draw, html_table, joined, short_valu
 from robustirl.irl._result import AbstractFit, AbstractVerdict, Status
 from robustirl.mdp import mixture
 from robustirl.types import FloatTree
+
+NEGLIGIBLE_GRADIENT = 1e-6  # Of the mean log-likelihood, where no further step lowers it.
 
 
 class FitVerdict(AbstractVerdict):
@@ -57,7 +60,8 @@ class History(PlainModule):
 
     Attributes:
         occupancy_gap: ‖ρ_mix - ρ‖₁.
-        dual: The objective (1-γ) P₀ᵀV_θ - ρᵀR_θ that learning lowers; its gradient in R is ρ_mix - ρ.
+        dual: The objective (1-γ) P₀ᵀV_θ - ρᵀR_θ that learning lowers; its gradient in R is ρ_mix - ρ. For a likelihood
+            it is minus the mean log-probability of a recorded choice, and the gap is the size of its gradient.
         planner_steps: Newton steps of the planner.
     """
 
@@ -103,26 +107,34 @@ def is_robust(fit: "Fit") -> bool:
     return bool(np.min(np.asarray(fit.alpha)) < 1)
 
 
+def found_maximum(fit: "Fit") -> bool:
+    """Return whether a fit by likelihood ended at a maximum, as exactly as the planner allows."""
+    close = float(fit.diagnosis.matching_gap) <= NEGLIGIBLE_GRADIENT
+    return fit.verdict.status == Status.CONVERGED or (fit.verdict.status == Status.SETTLED and close)
+
+
 class Fit(AbstractFit):
     """The outcome of (robust) maximum causal entropy IRL.
 
     Attributes:
         player: `[S, A]`, π_pl: the policy to act with.
         opponent: `[S, A]`, π_op.
-        reward: `[S]`, the learnt R_θ.
+        reward: `[S]`, the learnt R_θ; `[S, A]` for a reward of states and actions.
         parameters: θ.
         value: `[S]`, the value of the game under the learnt reward.
-        expert_occupancy: `[S]`, ρ, what was to be matched.
+        expert_occupancy: `[S]`, ρ, what was to be matched (summed over actions, where it was one of pairs); for a
+            likelihood the share of the recorded choices in each state.
         occupancy: `[S]`, ρ of the mixture α π_pl + (1-α) π_op in the learner's world.
         alpha: α, or α(s,a) `[S, A]`.
         history: How learning went.
         verdict: How it ended.
         diagnosis: Facts about how far it can be trusted; `judgment` puts them into words.
+        objective: What was minimized: "occupancy" for the dual of occupancy matching, or "likelihood".
     """
 
     player: Float[Array, "*batch S A"]
     opponent: Float[Array, "*batch S A"]
-    reward: Float[Array, "*batch S"]
+    reward: Float[Array, "*batch S"] | Float[Array, "*batch S A"]
     parameters: FloatTree
     value: Float[Array, "*batch S"]
     expert_occupancy: Float[Array, "*batch S"]
@@ -131,6 +143,7 @@ class Fit(AbstractFit):
     history: History
     verdict: FitVerdict
     diagnosis: Diagnosis
+    objective: str = eqx.field(static=True, default="occupancy")
 
     @property
     def mixture(self) -> Float[Array, "*batch S A"]:
@@ -197,6 +210,12 @@ class Fit(AbstractFit):
         )
 
     def explain_gap(self, tolerance: float, which: str) -> str:
+        if self.objective == "likelihood":
+            return (
+                f"the gradient of the mean log-likelihood is {float(self.diagnosis.matching_gap):.3e} after"
+                f" {int(self.verdict.steps)} steps{which}, above the tolerance {tolerance:.3e}, so that no maximum was"
+                " found; raise steps or the tolerance, give a penalty, or pass throw=False to keep the fit."
+            )
         return (
             f"the gap is {float(self.diagnosis.matching_gap):.3e} after {int(self.verdict.steps)} steps{which},"
             f" above the tolerance {tolerance:.3e}, and"
