@@ -108,7 +108,7 @@ for g in own:
 # The cost of a month counts the randomness of the policies, too, and a soft policy is not the cheapest.)
 
 # %%
-figure, axes = plt.subplots(figsize=(6, 3.2))
+figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 miles = 5 * np.arange(90)
 for g, found in own.items():
     axes.plot(miles, np.asarray(found.player)[:, 1], label=f"group {g}: {rows[g].actions.sum()} replacements")

@@ -57,7 +57,6 @@ __all__ = [
     "from_rollout_buffer",
     "from_trajectories",
     "load",
-    "recorded",
     "recorded_choices",
     "rollout_gymnasium",
     "sample_demonstrations",

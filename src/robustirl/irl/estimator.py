@@ -222,7 +222,7 @@ class RobustIRL:
             if interrupt.fit is not None:
                 self._keep(interrupt.fit, evidence, mdp, given, reward)
             raise
-        if self.objective != LIKELIHOOD and not is_matched(found):
+        if found.reward.ndim == 1 and self.objective != LIKELIHOOD and not is_matched(found):
             found = with_least_gap(found, mdp)
         self._keep(found, evidence, mdp, given, reward)  # Only now, so that a fit which fails leaves an earlier one.
         return self

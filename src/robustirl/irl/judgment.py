@@ -115,7 +115,8 @@ def judge(
         >>> print(judge(fit(ThreeState().mdp(), [0.9, 0.1, 0.0])).trust)
         do not use
     """
-    if world is not None and not is_matched(fit):
+    by_states = fit.objective != LIKELIHOOD and fit.reward.ndim == 1
+    if world is not None and by_states and not is_matched(fit):
         fit = with_least_gap(fit, world)
     found = list(_findings(_Case(fit, estimate, reference_gap, alpha_estimate)))
     order = (Trust.DO_NOT_USE, Trust.DOUBT, Trust.TRUST)

@@ -24,7 +24,6 @@ def diagnose(
     reward: Float[Array, " S"] | Float[Array, "S A"],
     history: History,
     best: Int[Array, ""],
-    player: Float[Array, "S A"],
 ) -> Diagnosis:
     """Return the facts, for use inside compiled code."""
     mdp = problem.game.mdp
@@ -50,7 +49,7 @@ def diagnose(
         discount=mdp.discount,
         player_gap=matching_gap(features, own_matched),
         player_leavable_gap=jnp.where(leavable, own_difference, 0).sum(),
-        randomness=choice_randomness(mdp, player, jnp.where(leavable, player_occupancy, 0)),
+        randomness=choice_randomness(mdp, solution.player, jnp.where(leavable, player_occupancy, 0)),
     )
 
 
