@@ -178,6 +178,7 @@ def test_the_returned_kernels_attain_the_ends_and_lie_in_the_set(task, radius, k
                 assert np.abs(candidates - rest[s, a]).sum(-1).min() <= 1e-12
 
 
+@pytest.mark.slow
 @given(task=tasks(**SIZES), radius=radii, rng=generators())
 def test_lists_of_successors_give_the_same(task, radius, rng):
     mdp, policy, reward = task
@@ -234,6 +235,7 @@ def test_when_anything_may_happen_the_worst_state_follows(task, kind, entropy):
     close(certificate.best_value, gain + after * gain.max())
 
 
+@pytest.mark.slow
 @given(task=tasks(**SIZES), radius=radii)
 def test_sweeps_alone_find_the_same(task, radius):
     mdp, policy, reward = task
@@ -245,6 +247,7 @@ def test_sweeps_alone_find_the_same(task, radius):
     close(sweeps.value, steps.value)
 
 
+@pytest.mark.slow
 def test_a_batch_of_radii_is_one_call():
     mdp = ThreeState().mdp(0.1)
     policy, reward = uniform_policy(mdp.mask), ThreeState().reward
@@ -384,6 +387,7 @@ def test_planning_settles_where_plain_newton_steps_go_round():
     close(plan.value, game.value)
 
 
+@pytest.mark.slow
 @given(task=tasks(**SIZES), radius=radii)
 def test_small_rewards_are_certified_as_finely_as_large_ones(task, radius):
     mdp, policy, reward = task
