@@ -85,7 +85,7 @@ def _from_function(
     if not callable(make):
         return None
     try:
-        made = make(**arguments)
+        made: Any = make(**arguments)
     except Exception as error:
         raise InvalidInputError(f"{name} failed ({type(error).__name__}: {one_line(error)}).") from None
     if isinstance(made, Environment):
@@ -95,7 +95,8 @@ def _from_function(
             made = MDP(made.kernel, discount=discount, initial=made.initial, mask=made.mask)
         return FixedWorld(name, made)
     if hasattr(made, "unwrapped"):
-        return from_gymnasium(made, **({} if discount is None else {"discount": discount}))
+        options: dict[str, Any] = {} if discount is None else {"discount": discount}
+        return from_gymnasium(made, **options)
     raise InvalidInputError(
         f"{name} returned a {type(made).__name__}, but an environment, an MDP or a Gymnasium environment is needed."
     )
