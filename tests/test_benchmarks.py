@@ -133,7 +133,7 @@ def test_what_a_worker_found_before_its_time_ran_out_is_kept(load):
     scale = load("scale")
     program = "import time; print('{\"what\": 1}', flush=True); print('{\"wha', end='', flush=True); time.sleep(60)"
     begin = time.monotonic()
-    assert scale.lines_of([sys.executable, "-c", program], begin + 3, dict(os.environ)) == [{"what": 1}]
+    assert scale.lines_of([sys.executable, "-ISc", program], begin + 3, dict(os.environ)) == [{"what": 1}]
     assert time.monotonic() - begin < 30
     failed = scale.lines_of([sys.executable, "-c", "import sys; sys.exit(3)"], begin + 60, dict(os.environ))
     assert [(row["what"], row["status"]) for row in failed] == [("failure", 3)]

@@ -95,7 +95,7 @@ def test_version(capsys):
     assert capsys.readouterr().out.startswith("robustirl 0.")
 
 
-def first_batch(folder, limit=120):
+def first_batch(folder, limit=600):
     """Wait until a batch is in the store."""
     limit += time.monotonic()
     while not list((folder / "batches").glob("*.npz")):
@@ -108,7 +108,7 @@ def test_ctrl_c_keeps_the_finished_runs(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         first_batch(tmp_path / "here")
         os.killpg(process.pid, signal.SIGINT)  # As a terminal does: the workers get it as well.
-        _, stderr = process.communicate(timeout=120)
+        _, stderr = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "interrupted after" in stderr
     assert "Traceback" not in stderr
@@ -120,7 +120,7 @@ def test_workers_end_with_a_command_that_is_killed(tmp_path):
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as process:
         first_batch(tmp_path / "killed")
         os.kill(process.pid, signal.SIGKILL)  # The parent alone.
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 300
     while time.monotonic() < limit:
         try:
             os.killpg(process.pid, 0)  # Is anybody left of its session?

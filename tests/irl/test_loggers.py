@@ -122,7 +122,7 @@ mine.finish()
 def test_wandb_offline(tmp_path):
     pytest.importorskip("wandb", reason="the logger for Weights & Biases needs the extra robustirl[wandb]")
     command = [sys.executable, "-c", OFFLINE]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
     assert said == ["['dual', 'largest_reward', 'occupancy_gap'] 3", "True", "True True"], done.stdout + done.stderr
