@@ -42,6 +42,7 @@ from robustirl._runtime.progress import Report as Report
 from robustirl._runtime.progress import ignore_progress as ignore_progress
 from robustirl._runtime.progress import progress_bar as progress_bar
 from robustirl._runtime.reading import excess as excess
+from robustirl._runtime.reading import is_folder as is_folder
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.representation import PlainModule as PlainModule
 from robustirl._runtime.representation import ShortRepr as ShortRepr

@@ -37,6 +37,19 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether a folder is there; of a name that no file can have, that there is none.
+
+    Example:
+        >>> is_folder(Path("x" * 300)), is_folder(Path("/"))
+        (False, True)
+    """
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def excess(size: int) -> str:
     """Return why something of this size does not fit into memory, or nothing if it does."""
     available = available_bytes()

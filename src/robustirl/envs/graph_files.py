@@ -2,17 +2,22 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from robustirl._runtime import excess, one_line, read_regular
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+CHUNK = 2**24  # Bytes unpacked between two looks at the memory.
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
@@ -31,17 +36,18 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
     """
     file = Path(path)
     try:
-        with OPENERS.get(file.suffix, open)(file, "rt", encoding="ascii") as lines:
-            rows = [line.split() for line in lines if not line.startswith("c") and line.strip()]
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{path} cannot be read ({error}); give the path of a DIMACS graph.") from None
+        text = _unpacked(read_regular(file), file.suffix).decode("ascii")
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or one_line(error)
+        raise InvalidInputError(f"{path} cannot be read ({reason}); give the path of a DIMACS graph.") from None
+    rows = [line.split() for line in text.splitlines() if not line.startswith("c") and line.strip()]
     if not rows or rows[0][0] != "p" or len(rows[0]) < 4:
         raise InvalidInputError(f"{path} does not begin with a line 'p NAME nodes edges', as DIMACS graphs do.")
     skip = 1 if len(rows) > 1 and not rows[1][0].isdigit() else 0
     try:
-        nodes, count = int(rows[0][2]), int(rows[0][3])
+        nodes, count = (as_count("the number", int(word)) for word in rows[0][2:4])
         edges = np.array([row[skip : skip + 2] for row in rows[1:]], dtype=np.int64).reshape(-1, 2)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise InvalidInputError(f"{path} has a line that is no edge: two numbers of nodes are needed.") from None
     if len(edges) != count:
         raise InvalidInputError(f"{path} has {len(edges)} edges, but its first line says {count}; it was cut off.")
@@ -51,3 +57,17 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
             f" 1 to {nodes}."
         )
     return edges - 1, nodes
+
+
+def _unpacked(content: bytes, suffix: str) -> bytes:
+    """Return what a compressed file holds, as long as memory holds it; other content as it is."""
+    if suffix not in OPENERS:
+        return content
+    parts, size = [], 0
+    with OPENERS[suffix](io.BytesIO(content)) as file:
+        while part := file.read(CHUNK):
+            parts.append(part)
+            size += len(part)
+            if reason := excess(2 * size):  # The parts, and the whole.
+                raise ValueError(f"unpacked, it would hold more than {reason}")
+    return b"".join(parts)

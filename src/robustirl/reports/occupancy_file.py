@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import one_line, read_regular, short_repr
+from robustirl._runtime import is_folder, one_line, read_regular, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.irl import RobustIRL
 
@@ -27,7 +27,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
         [0.75, 0.25]
     """
     path = Path(path)
-    if path.is_dir():
+    if is_folder(path):
         path = path / "model.npz"
     if path.suffix == ".npz":
         return np.asarray(RobustIRL.load(path).expert_occupancy_, dtype=float)
@@ -60,7 +60,10 @@ def _from_table(path: Path) -> Float[np.ndarray, " n"]:
     """Return the column `expert_occupancy` of a table, as reward.csv has it."""
     try:
         rows = list(csv.DictReader(read_regular(path).decode("utf-8-sig").splitlines()))
-        return np.array([float(row["expert_occupancy"]) for row in rows])
+        numbers = np.array([float(row["expert_occupancy"]) for row in rows])
+        if not numbers.size or not np.isfinite(numbers).all():
+            raise ValueError("it holds no numbers" if not numbers.size else "it holds a number that is not finite")
+        return numbers
     except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{path} has no readable column 'expert_occupancy' ({type(error).__name__}: {one_line(error)}); give the"

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from robustirl._runtime import (
+    is_folder,
     one_line,
     read_arrays,
     read_regular,
@@ -133,7 +134,7 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
         found = from_minari(str(path).removeprefix(MINARI))
         return found, f"{path}: {found.describe()}"
     path = Path(path)
-    if path.is_dir():
+    if is_folder(path):
         _require_no_options(str(path), options)
         found = read_imitation_folder(path)
         return found, f"{path}, trajectories of imitation: {found.describe()}"

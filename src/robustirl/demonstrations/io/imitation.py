@@ -54,7 +54,7 @@ def _data_files(folder: Path) -> list[Path]:
         )
     try:
         names = [str(entry["filename"]) for entry in json.loads(read_regular(state))["_data_files"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError(
             f"{state} does not name the files of a dataset ({one_line(error)}); save it anew."
         ) from None
