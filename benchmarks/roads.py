@@ -18,6 +18,7 @@ import numpy as np
 import measuring
 import robustirl
 from robustirl import envs
+from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.mdp import MDP, MarkovGame
@@ -180,9 +181,15 @@ class Study:
         import equinox as eqx
         import jax.numpy as jnp
 
-        policies = {name: jnp.asarray(getattr(found, name)) for name in ("player", "opponent", "mixture", "occupancy")}
-        game = MarkovGame(world, 1.0)
-        curvature = Curvature(game=game, features=jnp.asarray(features), temperature=1.0, **policies)
+        curvature = Curvature(
+            game=MarkovGame(world, 1.0),
+            player=jnp.asarray(found.player),
+            opponent=jnp.asarray(found.opponent),
+            mixture=jnp.asarray(found.mixture),
+            occupancy=jnp.asarray(found.occupancy),
+            features=jnp.asarray(features),
+            temperature=1.0,
+        )
         apply = eqx.filter_jit(lambda c, d: c.apply(d))
         inverse = np.linalg.inv(np.stack([np.asarray(apply(curvature, row)) for row in jnp.eye(len(PLANTED))]))
         return np.sqrt(np.diag(inverse @ spread @ inverse.T))
@@ -223,7 +230,7 @@ class Study:
         for part in np.array_split(entries, max(len(entries) // 5, 1)):
             try:
                 closed = closed.without(part)
-            except robustirl.errors.InvalidInputError:
+            except InvalidInputError:
                 continue  # It would cut somebody off.
         self.note(closed_turns=len(env.edges) - len(closed.edges))
         return closed
