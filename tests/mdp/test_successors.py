@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robustirl._runtime import double_precision
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance
 from robustirl.planning import state_occupancy
 from tests.planners import newton, value_iteration
@@ -230,3 +231,10 @@ def test_kernels_of_different_sizes_have_no_distance(refused):
         SuccessorKernel(PLACES, WEIGHTS).row_distances(SuccessorKernel([[[0]]], [[[1.0]]]))
     with refused("(2, 2) against (1, 1)"):
         SuccessorKernel(PLACES, WEIGHTS).row_distances(DenseKernel([[[1.0]]]))
+
+
+def test_numpy_arrays_enter_where_double_precision_is_the_default():
+    with double_precision():
+        kernel = SuccessorKernel([[[0, 1]], [[1, 1]]], [[[0.5, 0.5]], [[1.0, 0.0]]])
+        assert kernel.expect(np.array([2.0, 4.0])).tolist() == [[3.0], [4.0]]
+        assert kernel.push(np.array([[1.0], [1.0]])).tolist() == [0.5, 1.5]

@@ -14,7 +14,7 @@ Rows = Sequence[Float[Array, " S"]] | Float[Array, "J S"]
 
 def take(value: Float[Array, " N"], places: Int[Array, " S"]) -> Float[Array, " S"]:
     """Return v(n(s)) for indices that were checked before."""
-    return value.at[places].get(mode="promise_in_bounds")
+    return jnp.asarray(value).at[places].get(mode="promise_in_bounds")
 
 
 def gather_sum(places: Int[Array, "J S"], weights: Rows, value: Float[Array, " N"]) -> Float[Array, " S"]:
