@@ -130,6 +130,7 @@ def test_what_was_compared_is_what_the_estimator_returns():
     model, found = RobustIRL().fit(world, walks), select_alpha(world, walks)
     again = RobustIRL(alpha=found.alpha).fit(world, walks)
     assert model.alpha_ == found.alpha < 1
+    assert {type(array) for array in (model.policy_, model.reward_, found.fit.player, found.judges[0])} == {np.ndarray}
     np.testing.assert_array_equal(model.policy_, found.fit.player)
     np.testing.assert_allclose(again.policy_, found.fit.player, atol=1e-9)
     assert model.alpha_estimate_.note == found.note  # pyright: ignore[reportOptionalMemberAccess]

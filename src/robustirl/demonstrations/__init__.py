@@ -17,6 +17,7 @@ from robustirl.demonstrations.estimation.chain import transition_counts as trans
 from robustirl.demonstrations.estimation.concentration import episodes_needed as episodes_needed
 from robustirl.demonstrations.estimation.concentration import l1_radius as l1_radius
 from robustirl.demonstrations.estimation.dynamics import DynamicsEstimate as DynamicsEstimate
+from robustirl.demonstrations.estimation.dynamics import describe_mismatch as describe_mismatch
 from robustirl.demonstrations.estimation.dynamics import estimate_dynamics as estimate_dynamics
 from robustirl.demonstrations.estimation.local_alpha import LocalAlphaEstimate as LocalAlphaEstimate
 from robustirl.demonstrations.estimation.local_alpha import estimate_local_alpha as estimate_local_alpha

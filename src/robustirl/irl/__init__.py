@@ -52,6 +52,8 @@ from robustirl.irl.relative_entropy.fit import fit_relative_entropy_many as fit_
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit as RelativeEntropyFit
 from robustirl.irl.saving import load_fit as load_fit
 from robustirl.irl.saving import save_fit as save_fit
+from robustirl.irl.transfer import Transfer as Transfer
+from robustirl.irl.transfer import fit_transfer as fit_transfer
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
@@ -85,6 +87,7 @@ __all__ = [
     "fit_many",
     "fit_relative_entropy",
     "fit_relative_entropy_many",
+    "fit_transfer",
     "infer",
     "judge",
     "load_fit",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from robustirl._runtime import ShortRepr, draw, html_columns, joined, working_precision
+from robustirl._runtime import ShortRepr, draw, html_columns, joined, released, working_precision
 from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
@@ -45,6 +45,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
         note: In a sentence, what decided.
         episodes: How many episodes it rests on.
         fits: The fits of the candidates, to all episodes.
+        judges: The rewards of standard IRL on the two halves of the episodes; none if there are too few.
     """
 
     alpha: float
@@ -55,6 +56,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
     note: str
     episodes: int
     fits: tuple[Fit, ...]
+    judges: tuple[np.ndarray, ...] = ()
 
     def __repr__(self) -> str:
         low, high = self.candidates.min(), self.candidates.max()
@@ -157,11 +159,12 @@ def select_alpha(
     except Interrupted:
         raise Interrupted(fitted) from None  # Whoever keeps a fit wants one of all episodes.
     alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])
-    gains = [_gains(alone, fitted, half.reward, mdp) for half in halves]
+    players, judges = [one.player for one in fitted], tuple(np.asarray(half.reward) for half in halves)
+    gains = [player_gains(alone, players, judge, mdp) for judge in judges]
     curves = _curves(mdp, alphas, fitted, alone, gains, occupancies[0])
     first, _, _ = choose_candidate(curves, len(demonstrations))
     if first > 0:
-        curves = dataclasses.replace(curves, second_gain=_gains(alone, fitted, fitted[first].reward, mdp))
+        curves = dataclasses.replace(curves, second_gain=player_gains(alone, players, fitted[first].reward, mdp))
     place, decisive, note = choose_candidate(curves, len(demonstrations))
     scores = [_per_episode(mdp, one, demonstrations) for one in fitted]
     return AlphaSelection(
@@ -173,7 +176,8 @@ def select_alpha(
         decisive=decisive,
         note=note,
         episodes=len(demonstrations),
-        fits=tuple(fitted),
+        fits=released(tuple(fitted)),  # A dataclass is no tree, so that nobody else would do it.
+        judges=judges,
     )
 
 
@@ -210,14 +214,16 @@ def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> lis
     return sorted({1.0, *given}, reverse=True)
 
 
-def _gains(alone: Float[np.ndarray, "K S"], fits: Sequence[Fit], reward: Any, mdp: MDP) -> Float[np.ndarray, " K"]:
+def player_gains(
+    alone: Float[np.ndarray, "K S"], players: Sequence[Any], reward: Any, mdp: MDP
+) -> Float[np.ndarray, " K"]:
     """Return what each player earns more than the first, by a reward of states or of states and actions."""
     pay = np.asarray(reward)
     if pay.ndim == 1:
         earned = alone @ pay
     else:
         earned = np.array(
-            [(rho[:, None] * np.asarray(one.player) * pay).sum() for rho, one in zip(alone, fits, strict=True)]
+            [(rho[:, None] * np.asarray(one) * pay).sum() for rho, one in zip(alone, players, strict=True)]
         )
     return (earned - earned[0]) / (1 - float(mdp.discount))
 

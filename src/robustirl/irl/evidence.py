@@ -14,6 +14,7 @@ from robustirl.demonstrations import (
     Demonstrations,
     OccupancyEstimate,
     as_choices,
+    describe_mismatch,
     estimate_occupancy,
     l1_radius,
     note_on_ends,
@@ -101,6 +102,8 @@ def collect_with_fit(
             " estimate it anew with the world's."
         )
     selection, alpha = _alpha(mdp, given, alpha, tail, options)
+    if selection is not None and given is not None and (mismatch := describe_mismatch(mdp, given)):
+        notes = (*notes, mismatch)
     transitions = None if given is None else given.num_transitions
     evidence = Evidence(
         discount=discount,

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, estimate_dynamics, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, describe_mismatch, estimate_dynamics, sample_demonstrations
 from robustirl.mdp import MDP, uniform_policy
 
 CLEAR = np.array([[[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.1, 0.0, 0.9]]] * 3)
@@ -76,3 +76,10 @@ def test_what_cannot_be_estimated_is_refused(refused):
         estimate_dynamics(world, walks_in(CLEAR).without_actions())
     with refused("the strength of the prior is 0"):
         estimate_dynamics(world, walks_in(CLEAR), strength=0.0)
+
+
+def test_only_what_speaks_against_an_opponent_is_told():
+    world = MDP(CLEAR, discount=0.9)
+    assert describe_mismatch(world, walks_in(NOISY)) is None
+    assert describe_mismatch(world, walks_in(WINDY).without_actions()) is None
+    assert "the expert's world drifts" in str(describe_mismatch(world, walks_in(WINDY)))

@@ -105,3 +105,15 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
     first = count_array(demonstrations[0::2], (states, actions)) * ~stays[:, None, None]
     kind, note = classify(share, stray_moves(first, counts - first, near), alpha)
     return DynamicsEstimate(world, visits, strength, relabel, kind, note, alpha)
+
+
+def describe_mismatch(mdp: MDP, demonstrations: Demonstrations) -> str | None:
+    """Return a sentence if recorded actions show that an opponent is not the right tool, or not the only one.
+
+    None if they show nothing of the kind, if there are none, or if the world is too large to look at every pair.
+    """
+    size = mdp.num_states * mdp.num_states * mdp.num_actions
+    if not demonstrations.has_actions or size > MOST_ENTRIES or mdp.kernel.leaky:
+        return None
+    found = estimate_dynamics(mdp, demonstrations)
+    return found.note if found.kind in ("relabelled", "drift", "calmer") else None
