@@ -130,3 +130,14 @@ def test_doubts():
     assert warnings_of(fit(valid=False), evidence(), 0.01) == [
         "the planner did not reach its accuracy after 12 steps, where the largest reward was 1.2e+01."
     ]
+
+
+def test_huge_rewards_of_estimated_occupancies_are_named():
+    huge = eqx.tree_at(lambda f: (f.reward, f.diagnosis.least_gap), fit(), (np.array([-9e4, 0.0, 1.0]), 0.01))
+    (text,) = warnings_of(huge, evidence(estimate()), None)
+    assert text.startswith(
+        "the learned rewards reach 9.0e+04, because no policy matches the estimated occupancy exactly"
+    )
+    assert not warnings_of(huge, evidence(), None)  # An exact occupancy has no error to fit.
+    possible = eqx.tree_at(lambda f: f.diagnosis.least_gap, huge, 0.0)
+    assert not warnings_of(possible, evidence(estimate()), None)

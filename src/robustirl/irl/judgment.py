@@ -20,6 +20,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
 from robustirl.irl._result import Status
 from robustirl.irl.least_gap import with_least_gap
@@ -148,10 +150,11 @@ def _findings(case: _Case) -> Iterator[_Finding]:
     """Return all that is known about a fit, what should be told first coming first."""
     fit = case.fit
     if fit.verdict.status == Status.FAILED:
+        wider = "double precision, " if fit.value.dtype == np.float32 else ""
         yield _Finding(
             Trust.DO_NOT_USE,
             "the planner could not reach its accuracy, so nothing was learnt.",
-            "Use double precision, a smaller discount or a smaller initial reward.",
+            f"Use {wider}a smaller discount or a smaller initial reward.",
         )
     if fit.objective == LIKELIHOOD:
         yield _likelihood(fit)

@@ -9,6 +9,7 @@ from robustirl.irl.judgment import judge
 from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit, is_robust
 
+LARGE_REWARD = 1e3  # In units of the player's temperature.
 WIDE = 1.0  # Of the 2 that two occupancies can be apart at most: an error bound beyond this says little.
 
 
@@ -59,6 +60,12 @@ def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[s
         )
     elif status != Status.CONVERGED and tolerance is not None:
         found.append(f"the tolerance {tolerance:g} was not reached.")
+    size = float(np.abs(fit.reward).max())
+    if estimate is not None and size > LARGE_REWARD and float(fit.diagnosis.least_gap) > 0:
+        found.append(
+            f"the learned rewards reach {size:.1e}, because no policy matches the estimated occupancy exactly; use the"
+            " policy, and do not read anything into the size of the rewards."
+        )
     return found
 
 

@@ -30,3 +30,29 @@ def test_a_fit_names_the_discount_and_the_remedy():
         fit(world, np.full(100, 0.01))
     assert str(caught.value).startswith("at discount 0.999999 float64 can certify values of size 1.3e+06 to no better")
     assert "smaller or fewer steps" not in str(caught.value)
+
+
+def test_against_an_opponent_the_least_entropy_decides():
+    # Two states, with four choices and with two: at least α log 2 a step, wherever the opponent leads.
+    kernel = np.full((2, 4, 2), 0.5)
+    mask = np.array([[True] * 4, [True, True, False, False]])
+    limit = np.sqrt(4 * np.finfo(float).eps * 0.5 * np.log(2) / 1e-3)
+
+    def game(distance, alpha=0.5):
+        return MarkovGame(MDP(kernel, discount=1 - distance, mask=mask), alpha)
+
+    require_certifiable(game(1.01 * limit), Temperatures())
+    with pytest.raises(InvalidInputError, match=r"use a smaller discount, such as 0\.99999"):
+        require_certifiable(game(0.99 * limit), Temperatures())
+    # An opponent whose entropy counts may take all of it away.
+    require_certifiable(game(0.1 * limit), Temperatures(opponent=1.0))
+
+
+def test_no_step_is_blamed_before_the_first():
+    world = envs.make("gridworld-4").mdp()
+    found = fit(world, np.full(36, 1 / 36), steps=1, initial_parameters=np.linspace(0, 1e14, 36), throw=False)
+    assert found.verdict.status == "failed"
+    text = found.explain_failure("")
+    assert text.startswith("at discount 0.99 ")
+    assert "steps" not in text
+    assert "smaller" in text

@@ -50,7 +50,7 @@ def test_tables_count_what_is_there():
     assert confusion([ROW, ROW, bad]) == [("trust", 2, 0, 0), ("doubt", 0, 0, 0), ("do not use", 0, 0, 1)]
     assert summarize([ROW, bad])[1][:6] == ("random", "0.9", "1", "0", "1", "0")
     assert to_csv([ROW]).splitlines()[1] == (
-        "a,random,5,0.9,False,1,False,0,converged,0.1,1e-05,0.01,0,0,0.02,30,trust,because."
+        "a,random,5,0.9,False,1,False,0,converged,0.1,1e-05,0.01,0,0,0.02,30,trust"
     )
 
 

@@ -17,8 +17,8 @@ NEARER_DISCOUNT = 0.99  # Policies for it can be computed in either precision.
 def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
     """Refuse a discount so close to 1 that rounding hides the plan for the reward that learning starts from, zero.
 
-    There the value is the entropy to come, and its rounding is amplified by 1/(1-γ) once more. For α < 1, where the
-    opponent's entropy counts against it, nothing is refused.
+    There the value is the entropy to come, and its rounding is amplified by 1/(1-γ) once more. Its size is bounded from
+    below, so that no world is refused in which a plan could be certified.
 
     Example:
         >>> from robustirl.mdp import MDP
@@ -33,9 +33,10 @@ def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
     rounding = 4 * epsilon(mdp.initial)
     worst = WORST_ERROR if mdp.initial.dtype == np.float64 else WORST_ERROR_SINGLE
     distance = 1 - float(mdp.discount)
-    if float(np.asarray(game.alpha).min()) < 1 or rounding * np.log(mdp.num_actions) <= worst * distance**2:
+    if rounding * np.log(mdp.num_actions) <= worst * distance**2:
         return
-    share = _entropy_to_come(mdp)
+    robust = float(np.asarray(game.alpha).min()) < 1
+    share = _entropy_despite_opponent(game, temperatures) if robust else _entropy_to_come(mdp)
     if rounding * share / distance <= worst:
         return
     wider = "" if mdp.initial.dtype == np.float64 else "use double precision, or "
@@ -53,6 +54,14 @@ def _entropy_to_come(mdp: MDP) -> float:
     policy = np.asarray(solve(MarkovGame(nearer), np.zeros(mdp.num_states)).player)
     entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(-1)
     return float(np.max(np.asarray(policy_value(mdp, policy, entropy))))
+
+
+def _entropy_despite_opponent(game: MarkovGame, temperatures: Temperatures) -> float:
+    """Return a lower bound on the value, in units of the temperature: a uniform player, wherever it is led."""
+    alpha = float(np.asarray(game.alpha).min())
+    choices = np.asarray(game.mdp.mask).sum(-1).min()
+    against = (1 - alpha) * temperatures.opponent / temperatures.player * np.log(game.mdp.num_actions)
+    return max(0.0, alpha * np.log(choices) - against) / (1 - float(game.mdp.discount))
 
 
 def _discount(entropy: float, ratio: float) -> str:

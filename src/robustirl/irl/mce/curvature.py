@@ -19,10 +19,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from robustirl.mdp import MarkovGame, mixture, opposed
+from robustirl.mdp import MDP, MarkovGame, mixture, opposed
 from robustirl.planning import invert_matrix, solve_policy, solve_policy_transpose
 
-LARGEST_DENSE = 500  # States up to which H is written down: beyond, products with it are cheaper in sparse worlds.
+# States up to which H is written down: beyond, products with it are cheaper in sparse worlds.
+LARGEST_DENSE = 500
+# The same where its rows have at most so many entries, |S|² |A|: a fit of 900 states takes a quarter of the time.
+LARGEST_DENSE_FEW_ACTIONS, MOST_ENTRIES = 1024, 2**23
 CG_STEPS = 200
 CG_REDUCTION = 1e-2  # Of the residual: a rough Newton step is as good far away, and near the end steps are few.
 
@@ -59,7 +62,7 @@ class Curvature(eqx.Module):
 
     def solve(self, gradient: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:
         """Return (H + diag(ridge))⁻¹ gradient: exactly in small worlds, roughly in large ones."""
-        if max(self.game.mdp.num_states, ridge.size) <= LARGEST_DENSE:
+        if _is_dense(self.game.mdp, ridge.size):
             # In units in which the ridge is the identity, so that tiny entries of it do not spoil the factorization.
             unit = 1 / jnp.sqrt(ridge)
             system = self.matrix() * unit[:, None] * unit + jnp.eye(ridge.size, dtype=ridge.dtype)
@@ -130,3 +133,10 @@ class Curvature(eqx.Module):
 
         start = (jnp.zeros_like(right), right, right, right @ right, jnp.asarray(0))
         return unit * jax.lax.while_loop(unfinished, step, start)[0]
+
+
+def _is_dense(mdp: MDP, parameters: int) -> bool:
+    """Return whether H is written down in this world."""
+    size = max(mdp.num_states, parameters)
+    few = mdp.num_states * mdp.num_actions * size <= MOST_ENTRIES
+    return size <= (LARGEST_DENSE_FEW_ACTIONS if few else LARGEST_DENSE)

@@ -202,10 +202,19 @@ class Fit(AbstractFit):
                 f" {rounding:.1e}, which is too coarse for a fit{which}; {wider} a smaller discount, or pass"
                 " throw=False to look at the policy for the initial reward."
             )
+        largest = float(np.abs(self.reward).max())
+        if int(self.verdict.steps) == 0:  # Nothing was learned yet, so that no step is to blame.
+            remedies = ["double precision"] * (dtype == np.float32) + ["a smaller discount"]
+            remedies += ["a smaller initial reward"] * (largest > 0)
+            return (
+                f"at discount {discount!r} the plan for the initial reward, of size {largest:.1e}, has an error bound"
+                f" of {bound:.1e} in {dtype}, which is too coarse for a fit{which}; use {' or '.join(remedies)}, or"
+                " pass throw=False to look at the policy for the initial reward."
+            )
         remedy = "use double precision, take fewer steps" if dtype == np.float32 else "take smaller or fewer steps"
         return (
             f"the planner did not reach its accuracy in {dtype} after {int(self.verdict.steps)} steps of the"
-            f" fit{which}, where the largest reward was {float(np.abs(self.reward).max()):.1e}; {remedy}, or pass"
+            f" fit{which}, where the largest reward was {largest:.1e}; {remedy}, or pass"
             " throw=False to keep the last valid iterate."
         )
 

@@ -42,7 +42,7 @@ FEWEST = 10  # Episodes from which α is chosen by the data.
 LARGE = 300  # Worlds with more states are fitted to the exact occupancy alone.
 _R = TypeVar("_R")
 GOOD, BAD = 0.05, 0.5
-TUNED_MISMATCHES = 21  # The first three of each kind.
+TUNED_WORLDS, TUNED_MISMATCHES = 26, 21  # So many of either kind, the first ones, were looked at.
 CLASSES = ("regret < 5 %", "5 to 50 %", "> 50 %")
 NO_CHOICE = 1e-9  # Where the uniform policy is as good as the optimal one up to this, there is no regret to speak of.
 
@@ -200,12 +200,13 @@ def _kind(row: Row) -> str:
 
 
 def to_csv(rows: Iterable[Row]) -> str:
-    """Return the rows as a CSV file, numbers with four digits."""
+    """Return the rows as a CSV file, numbers with four digits; all but the sentences."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in dataclasses.fields(Row)])
+    names = [field.name for field in dataclasses.fields(Row) if field.name != "why"]
+    writer.writerow(names)
     for row in rows:
-        cells = dataclasses.astuple(row)
+        cells = [getattr(row, name) for name in names]
         writer.writerow([f"{cell:.4g}" if isinstance(cell, float) else cell for cell in cells])
     return text.getvalue()
 
@@ -215,7 +216,7 @@ def pairs_of(study: "StrangersStudy") -> list[Pair]:
     count = as_count("the number of random worlds", study.worlds)
     others = as_count("the number of mismatched worlds", study.mismatches)
     drawn = [random_pair(seed) for seed in range(count)]
-    drawn[(count + 1) // 2 :] = [held_out(pair) for pair in drawn[(count + 1) // 2 :]]
+    drawn[TUNED_WORLDS:] = [held_out(pair) for pair in drawn[TUNED_WORLDS:]]
     mixed = [mismatched_pair(seed) for seed in range(others)]
     mixed[TUNED_MISMATCHES:] = [held_out(pair) for pair in mixed[TUNED_MISMATCHES:]]
     named = [*registered_pairs(), *gymnasium_pairs(), *warehouse_pairs()] if study.named else []
@@ -233,9 +234,9 @@ class StrangersStudy:
     """Fit registered, Gymnasium's and random worlds, and set judgments against regrets."""
 
     worlds: int = 50
-    """How many random worlds; the second half counts as held out."""
+    """How many random worlds; those after the first 26 are held out."""
     mismatches: int = 49
-    """How many worlds with a mismatch of another kind than noise, all kinds in turn; the later ones are held out."""
+    """How many worlds with other mismatches than a little noise, in turn; those after the first 21 are held out."""
     named: bool = True
     """Whether to include the registered worlds, Gymnasium's and the warehouse."""
 
