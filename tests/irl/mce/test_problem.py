@@ -30,5 +30,6 @@ def test_a_history_that_no_memory_holds_is_refused(refused, monkeypatch):
     from robustirl.irl import fit
 
     world, rho = problem()
-    with refused("a history of 1000000000 steps needs about", "take fewer steps"):
+    # 256 · 4¹¹ entries of 24 bytes.
+    with refused("a history of 1000000000 steps needs about 24 GiB of memory", "take fewer steps"):
         fit(world, rho, steps=10**9)

@@ -137,6 +137,12 @@ def test_a_tolerance_ends_the_fit_and_one_out_of_reach_is_said_to_be():
     with pytest.raises(ConvergenceError, match=r"feature gap is .* after 60 rounds, above the tolerance"):
         fit(demonstrations(), tolerance=1e-9)
     assert fit(demonstrations(), tolerance=1e-9, throw=False).verdict.status == Status.BUDGET
+    keys = jax.random.split(fast_key(0), 1)
+    with pytest.raises(ConvergenceError, match=r"feature gap is .* after 60 rounds, above the tolerance"):
+        fit_relative_entropy_many([LINE], [demonstrations()], [1.0], config=QUICK, keys=keys, tolerance=1e-9)
+    settings = {"config": QUICK, "keys": keys, "tolerance": 1e-9, "throw": False}
+    (kept,) = fit_relative_entropy_many([LINE], [demonstrations()], [1.0], **settings)
+    assert kept.verdict.status == Status.BUDGET
 
 
 def test_features_that_are_not_numbers_end_the_fit_at_the_last_sound_round():
