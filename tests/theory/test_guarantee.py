@@ -46,6 +46,12 @@ def test_a_radius_by_hand(radius):
     assert found.mismatch == pytest.approx(0.45 * radius)  # κ = γ d/2: states 1 and 2 are as they are.
 
 
+def test_an_expert_of_another_world_by_hand():
+    """The expert misses state 1 with 0.1, which is optimal in its world and would not be in the learner's."""
+    found = guarantee(WORLD, [0.1, 0.81, 0.09], choosing(0.0), radius=AT_START)
+    assert found.shortfall == pytest.approx(0.81, abs=2e-6)  # R(1) = 1 and R(2) = 0, where the policy never goes.
+
+
 def test_a_return_by_hand():
     """An expert who earns 0.9 or more: R(1) = 1 and R(0) = 0 at worst, of which the policy has half."""
     found = guarantee(WORLD, EXPERT, choosing(0.5), expert_return=0.9)

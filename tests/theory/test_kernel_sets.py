@@ -70,6 +70,17 @@ def test_like_actions_share_evenly():
 
 
 @working_precision
+def test_a_budget_that_is_split_by_hand():
+    """Mass of the first action counts double until it has lost (τ/γ) log 2; what is left takes as much from both."""
+    rows = [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]]  # Both are worth 1 under V = (2, 1, 0).
+    world = MDP([rows] * 3, discount=0.5)
+    found = as_uncertainty(world, radius=0.5, kind="shared", temperature=0.3).lowest(jnp.array([2.0, 1.0, 0.0]))
+    first = 0.6 * np.log(2)
+    second_loss = (0.25 - first / 2) / 1.5  # Of the mass 0.25: (first + x) / 2 off the first action, x off the second.
+    np.testing.assert_allclose(found[0], [1 - first - second_loss, 1 - second_loss], rtol=1e-12)
+
+
+@working_precision
 @pytest.mark.parametrize("temperature", [0.3, 2.0])
 def test_a_shared_budget_against_brute_force(temperature):
     """min τ log Σ exp(γ T'_a·V / τ) over all rows within the budget, by a general solver."""
