@@ -42,7 +42,7 @@ def use_compilation_cache(folder: Path | None = None, *, max_bytes: int = MAX_BY
     if named and folder is None:
         return Path(named)
     try:
-        place = user_cache_folder() / "programs" / processor() if folder is None else Path(folder)
+        place = user_cache_folder() / "programs" / processor() if folder is None else Path(folder).absolute()
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
             pass
