@@ -26,6 +26,7 @@ SLOW = {
     "cost.md",
     "faq.md",
     "large-worlds.md",
+    "roads.md",
     "sweeps.md",
 }  # Pages whose programs take longer than the fast suite allows.
 SILENT = {"continuous.md"}  # Pages that print what is not promised.
