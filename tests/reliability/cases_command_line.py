@@ -12,7 +12,10 @@ CASES = [
     Case(
         "reproduce an unknown environment",
         "reproduce gridworld-9 --out new",
-        (f"there is no environment 'gridworld-9'; choose one of {', '.join(envs.names())}."),
+        (
+            f"there is no environment 'gridworld-9' here ({', '.join(envs.names())}), and as a Gymnasium id it will not"
+            " do: Gymnasium cannot make 'gridworld-9' with options {} (Environment `gridworld-9` doesn't exist)."
+        ),
     ),
     Case(
         "reproduce with α = 0",
@@ -87,7 +90,10 @@ CASES = [
     Case(
         "theory of an unknown environment",
         "theory gridworld-9",
-        (f"there is no environment 'gridworld-9'; choose one of {', '.join(envs.names())}."),
+        (
+            f"there is no environment 'gridworld-9' here ({', '.join(envs.names())}), and as a Gymnasium id it will not"
+            " do: Gymnasium cannot make 'gridworld-9' with options {} (Environment `gridworld-9` doesn't exist)."
+        ),
     ),
     Case(
         "theory with a discount of one",
@@ -107,7 +113,10 @@ CASES = [
     Case(
         "theory of an occupancy that is no text",
         "theory --occupancy walks.npz",
-        snapshot("walks.npz is not a text file in UTF-8 (invalid start byte); save it as one."),
+        snapshot(
+            "walks.npz is not a saved model: it holds actions, lengths, schema, states, terminated; give a file that"
+            " save() has written."
+        ),
     ),
     Case(
         "theory of an occupancy in words",

@@ -21,7 +21,7 @@ from robustirl.irl.mce.result import Fit
 from robustirl.types import Tree
 
 TARGET_SECONDS = 0.4
-MAX_GROWTH = 100  # Of a stretch over the one before: the first may be compiled, or be faster than those after it.
+MAX_GROWTH = 1000  # Of a stretch over the one before: the first may be compiled, or be faster than those after it.
 
 
 def learn_one(
@@ -79,8 +79,9 @@ def run_in_stretches(problem: Problem, loop: SteppedFit, state: LoopState, repor
             after = jax.block_until_ready(advance_compiled(problem, state, state.step + length))
             state, begun = after, True
             length = next_length(length, time.monotonic() - started)
-            step = int(state.step) - 1
-            report(step, f"gap {float(state.history.occupancy_gap[step]):.3g}")
+            if report is not ignore_progress:
+                step = int(state.step) - 1
+                report(step, f"gap {float(state.history.occupancy_gap[step]):.3g}")
     except KeyboardInterrupt:
         # `state` is complete: it is replaced only after the next one has been computed.
         raise Interrupted(loop.finish(state, True) if begun else None) from None
