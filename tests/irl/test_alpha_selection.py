@@ -54,7 +54,8 @@ def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, wh
         ([0, 9.5, 10], [0, 1, 1], 0.02, 1, True, "higher by 9.5 ± 1"),  # Enough, and closer to 1.
         ([0, 5, 10], [0, 1, 1], 0.02, 2, True, "α is 0.8"),
         ([0, 5, 10], [0, 1, 1], 0.2, 1, True, "α is 0.9"),
-        ([0, 5, 10], [0, 6, 11], 0.02, 0, False, "than the two halves of the data differ"),
+        ([0, 5, 10], [0, 4, 7], 0.02, 0, False, "than the two halves of the data differ"),
+        ([0, 5, 10], [0, 1, 5], 0.02, 1, True, "higher by 5 ± 1"),  # 3.5 against 2.5, less 1.5 errors.
         ([0, -1, -2], [0, 0, 0], 0.02, 0, False, "than the two halves of the data differ"),
     ],
 )

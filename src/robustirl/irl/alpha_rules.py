@@ -19,10 +19,10 @@ while g does, and where a push is final the player waits in a few states. These 
 cause.
 
 Among the admissible α rewards decide. Standard IRL is fitted to each half of the episodes; its rewards judge the return
-of every player, and the difference between the two halves is the standard error. An α is chosen only if its gain is
-beyond the error. Standard IRL takes noise for intent, so that its rewards favor a strong opponent. The robust fit that
-they would choose is therefore a second judge: gains under either, as shares of the largest, are averaged, and the
-largest α with at least ENOUGH of the best average is taken.
+of every player, and the difference between the two halves is the standard error. A gain counts less MARGIN errors, and
+only if that is positive. Standard IRL takes noise for intent, so that its rewards favor a strong opponent. The robust
+fit that they would choose is therefore a second judge: gains under either, as shares of the largest, are averaged, and
+the largest α with at least ENOUGH of the best average is taken.
 """
 
 import dataclasses
@@ -38,6 +38,7 @@ OFTEN = 3.0
 LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost.
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
 WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
+MARGIN = 1.5  # Standard errors that a gain is lowered by before it counts.
 ENOUGH = 0.9  # Of the best gain.
 
 
@@ -110,11 +111,12 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
     admissible = admissible_candidates(curves)
     if not admissible[1:].any():
         return 0, True, f"α stays 1: {_refusal(curves, 1)}."
-    sure = admissible & (curves.gain > curves.gain_error)
+    safe = curves.gain - MARGIN * curves.gain_error
+    sure = admissible & (safe > 0)
     if not sure.any():
         note = "no admissible α is better than 1 by more than the two halves of the data differ"
         return 0, False, f"α stays 1: {note}."
-    worth = curves.gain / curves.gain[sure].max()
+    worth = safe / safe[sure].max()
     if (best := curves.second_gain[sure].max()) > 0:
         worth = (worth + curves.second_gain / best) / 2
     place = int(np.argmax(sure & (worth >= ENOUGH * worth[sure].max())))
