@@ -233,7 +233,7 @@ def _closeness(case: _Case) -> _Finding:
     choose = "" if case.alpha_estimate is not None or is_robust(fit) else 'let alpha="auto" choose, and '
     return _Finding(
         Trust.DOUBT,
-        f"{like} ({_told(fit)}), but leaves {_percent(chance)} of its steps to chance.",
+        f"{like}: {_told(fit)}; but it leaves {_percent(chance)} of its steps to chance.",
         "A learner that imitates the noise of another world does so, and one whose expert acts at random or has ties:"
         f" {choose}compare with the most likely action in every state (`RobustIRL.predict`).",
     )
