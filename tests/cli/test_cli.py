@@ -104,7 +104,7 @@ def first_batch(folder, limit=600):
 
 
 def test_ctrl_c_keeps_the_finished_runs(tmp_path):
-    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--steps", "500", "--out", "here"]
+    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-4", "--steps", "1000", "--out", "here"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         first_batch(tmp_path / "here")
         os.killpg(process.pid, signal.SIGINT)  # As a terminal does: the workers get it as well.

@@ -14,7 +14,7 @@ from torture.targets import TARGETS
 FOLDERS = {
     "reproduce": "reproduce three-state --out",
     "compare": "compare gridworld-1 --out",
-    "layouts": "layouts --out",
+    "layouts": "layouts --layouts 4 --out",
     "continuous": "continuous --out",
     "records": "continuous --records packed.npz --out",
     "study": "study existence --out",

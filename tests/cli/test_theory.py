@@ -110,6 +110,7 @@ def test_bad_requests_get_one_sentence_and_leave_nothing(here, capsys, line, sen
     assert sorted(path.name for path in here.iterdir()) == ["far.npz", "rho.txt"]
 
 
+@pytest.mark.slow
 def test_the_theory_of_object_world_learns_with_a_network():
     # Its reward model is a network, as for `fit` and for sweeps: its first weights are not zero.
     environment = envs.make("objectworld")

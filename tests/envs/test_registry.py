@@ -15,7 +15,10 @@ def every_world():
     return [(name, model) for name in envs.names() for model in envs.make(name).noise_models]
 
 
-@pytest.mark.parametrize(("name", "model"), every_world())
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [pytest.param(*world, marks=pytest.mark.slow if world[0] == "taxi" else ()) for world in every_world()],
+)
 def test_worlds_plan_and_evaluate_at_every_noise(name, model):
     env = envs.make(name)
     for noise in (0.0, 0.1, 1.0):

@@ -87,6 +87,7 @@ def test_lists_of_different_length_have_a_distance():
     assert dynamics_distance(MDP(short, discount=0.5), MDP(long, discount=0.5)).item() == 0.5
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_planning_agrees_with_the_dense_kernel(data):
     listed, dense = twice(data.draw(lists((6, 3, 4))))

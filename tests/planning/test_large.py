@@ -24,7 +24,7 @@ def env():
     return envs.GridWorld("large", rewards=rewards, discount=0.95)
 
 
-@pytest.fixture(scope="module", params=["uniform-state", "uniform-action"])
+@pytest.fixture(scope="module", params=["uniform-state", pytest.param("uniform-action", marks=pytest.mark.slow)])
 def world(env, request):
     return env.mdp(0.1, request.param)
 
@@ -78,6 +78,7 @@ def test_returns_are_those_of_the_array(env, world):
     assert ours == pytest.approx(float(total_return(array, policy, env.reward, horizon=50)), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_a_fit_lowers_the_gap(env, world):
     rho = state_occupancy(world, expert_policy(world, env.reward))
     learner = env.mdp(0.05, "uniform-state")

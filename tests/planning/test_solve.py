@@ -128,7 +128,11 @@ def test_every_solver_on_every_kernel(kind, solver):
 
 @pytest.mark.parametrize(
     "solver",
-    [ValueIteration(), Newton(), pytest.param(NewtonKrylov(), marks=pytest.mark.slow), NewtonSparse()],
+    [
+        ValueIteration(),
+        Newton(),
+        *(pytest.param(solver(), marks=pytest.mark.slow) for solver in (NewtonKrylov, NewtonSparse)),
+    ],
     ids=name_of,
 )
 def test_hard_maxima_and_rewards_of_actions(solver):
@@ -278,7 +282,11 @@ def test_one_program_serves_all_temperatures_and_limits(caplog):
     assert programs(temperatures=Temperatures(2.0, 0.3)) == 1  # Zero or not is part of the program.
 
 
-BEYOND = [(NewtonKrylov(), 1 - 1e-10, 1.0), (NewtonSparse(), 1 - 1e-10, 1.0), *((s, 0.9, 1e15) for s in SOLVERS)]
+BEYOND = [
+    pytest.param(NewtonKrylov(), 1 - 1e-10, 1.0, marks=pytest.mark.slow),
+    (NewtonSparse(), 1 - 1e-10, 1.0),
+    *((s, 0.9, 1e15) for s in SOLVERS),
+]
 
 
 @pytest.mark.parametrize(("solver", "discount", "scale"), BEYOND)

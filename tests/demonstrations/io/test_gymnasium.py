@@ -19,7 +19,7 @@ VARIANTS = [
     ("FrozenLake-v1", {"map_name": "8x8", "success_rate": 0.8}),
     ("FrozenLake-v1", {"desc": ["HSH", "FFF", "GFH"]}),
     ("FrozenLake-v1", {"desc": ["SG", "GH"], "is_slippery": False}),
-    ("Taxi-v4", {"is_rainy": True}),
+    pytest.param("Taxi-v4", {"is_rainy": True}, marks=pytest.mark.slow),
 ]
 
 

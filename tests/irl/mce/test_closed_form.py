@@ -34,11 +34,13 @@ def test_player_and_gap_are_the_closed_form(discount, noise, alpha):
     assert gap == pytest.approx(env.performance_gap(noise, alpha), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_papers_adam_gets_there_too_where_its_step_size_lets_it():
     env, _, result = learn(0.5, 0.1, 0.95, optimizer=ADAM, steps=1000, tolerance=1e-9)
     assert float(result.player[0, 0]) == pytest.approx(env.player_probability(0.1, 0.95), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("discount", "noise", "alpha"), [(0.99, 0.1, 0.95), (0.99, 0.3, 1.0), (0.9, 0.3, 0.95)])
 def test_the_papers_adam_does_not_settle_where_its_step_is_too_large(discount, noise, alpha):
     # Its step of 0.5 in the reward is one of up to 0.5 / (1 - γ) in the value.

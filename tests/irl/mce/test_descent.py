@@ -121,6 +121,7 @@ def test_a_tolerance_is_a_radius_with_smaller_rewards():
     assert np.abs(within.reward).max() < 0.1 * np.abs(close.reward).max()
 
 
+@pytest.mark.slow
 def test_linear_rewards_are_judged_by_their_features():
     world, rho = problem("gridworld-4", 0.0, 0.2, "uniform-state", "soft")
     features = np.random.default_rng(0).normal(size=(36, 2)) * [1.0, 1e3]

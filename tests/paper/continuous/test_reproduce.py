@@ -81,6 +81,7 @@ def rows(path):
     return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
+@pytest.mark.slow
 def test_the_benchmark_tells_what_it_did_and_where(benchmark):
     _, said = benchmark
     assert said["complete"]
@@ -92,6 +93,7 @@ def test_the_benchmark_tells_what_it_did_and_where(benchmark):
     assert said["expert_returns"]["0"] >= FLOORS[0.0]  # Without noise a fraction of the training is enough.
 
 
+@pytest.mark.slow
 def test_the_command_draws_runs_of_another_machine(benchmark, tmp_path, capsys):
     out = tmp_path / "drawn"
     assert main(["continuous", "--records", str(benchmark[0] / "runs.npz"), "--out", str(out)]) == 0
@@ -108,6 +110,7 @@ def test_the_command_draws_runs_of_another_machine(benchmark, tmp_path, capsys):
     assert "reach the goal" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", FAST["XLA_FLAGS"])  # A store continues under its own flags only.
     out = tmp_path / "out"
@@ -121,6 +124,7 @@ def test_the_command_finds_finished_runs_and_draws_once(benchmark, tmp_path, mon
     assert main([*command, "--seeds", "3"]) == 2  # A folder belongs to one request.
 
 
+@pytest.mark.slow
 def test_records_say_what_the_arrays_do(store):
     for record in learners(store):
         found = store.result(record.spec)
@@ -139,6 +143,7 @@ def test_records_say_what_the_arrays_do(store):
     assert features[1.0, 0] == features[0.9, 0] != features[1.0, 1]
 
 
+@pytest.mark.slow
 def test_figures_of_all_alphas_need_no_standard_learner(store):
     chosen = [r for r in store.records() if not isinstance(r, ContinuousRecord) or r.spec.alpha < 1]
     store.records = lambda: chosen
@@ -168,6 +173,7 @@ def test_bad_requests_get_one_sentence_and_leave_nothing(arguments, sentence, tm
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_packed_store_is_whole_or_refused(store, tmp_path, refused):
     again = unpack_store(pack_store(store.folder, tmp_path / "again.npz"), tmp_path / "again")
     assert again.records() == store.records()

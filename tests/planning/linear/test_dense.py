@@ -65,7 +65,9 @@ def wrong_inverses(mdp):
     }
 
 
-@pytest.mark.parametrize("products", [False, True], ids=["as on a processor", "as on a GPU"])
+@pytest.mark.parametrize(
+    "products", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["as on a processor", "as on a GPU"]
+)
 @given(tasks(shapes=((1, 1), (5, 4))), st.data())
 def test_refinement_reaches_the_occupancy_from_a_wrong_inverse_and_a_wrong_start(products, task, data):
     mdp, policy, _ = task

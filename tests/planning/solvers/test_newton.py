@@ -27,7 +27,9 @@ def matrix_steps(game, reward, start, inverse, rule, temperatures=Temperatures()
 
 steps_from = eqx.filter_jit(newton_steps)
 matrix_steps_from = eqx.filter_jit(matrix_steps)
-BY_PRODUCTS = pytest.mark.parametrize("products", [False, True], ids=["as on a processor", "as on a GPU"])
+BY_PRODUCTS = pytest.mark.parametrize(
+    "products", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["as on a processor", "as on a GPU"]
+)
 
 
 @pytest.mark.parametrize("temperatures", TEMPERATURES)
@@ -97,6 +99,7 @@ def test_plain_newton_goes_round_for_ever_where_the_safeguarded_method_arrives(n
     np.testing.assert_array_equal(solution.opponent, exact.opponent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESTLESS_GAMES)
 def test_steps_by_products_arrive_there_too(name):
     game, reward = restless_game(name)
@@ -161,6 +164,7 @@ def test_a_good_inverse_needs_no_other():
     np.testing.assert_array_equal(kept.matrix, inverse.matrix)
 
 
+@pytest.mark.slow
 def test_a_batch_by_products_is_its_members_whatever_one_of_them_begins_with():
     # As `fit_batch` solves on a GPU: all in lockstep, some with a useless inverse, one with a reward that is none.
     rng = np.random.default_rng(3)
@@ -225,6 +229,7 @@ def test_ties_of_the_exact_solution_are_shared_at_the_default_accuracy(seed):
     np.testing.assert_allclose(newton(game, reward).opponent[0], 0.25)
 
 
+@pytest.mark.slow
 def test_where_products_are_cheap_the_answers_are_the_same():
     # What a GPU does: inverses are brought up to date by products, and no step is taken with an old one.
     rng = np.random.default_rng(3)
