@@ -84,6 +84,14 @@ def test_few_data_are_vacuous_and_say_when_they_would_not_be():
     assert not guarantee(WORLD, enough, choosing(0.75)).vacuous
 
 
+def test_few_data_whose_occupancy_nobody_has():
+    """An estimate need not be an occupancy of the world; what more data would tell is asked of the closest that is."""
+    walks = Demonstrations.from_arrays([[0, 1], [0, 2, 1], [0, 1], [0, 1]], terminated=True)
+    found = guarantee(WORLD, walks, choosing(0.75))
+    assert found.vacuous
+    assert found.episodes_needed is not None
+
+
 def random_world(seed, states=4, actions=2):
     rng = np.random.default_rng(seed)
     return MDP(

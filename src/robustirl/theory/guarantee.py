@@ -25,12 +25,13 @@ same program gives without demonstrations. (For `return_bound`: it is zero.)
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
 
 from robustirl._runtime import working_precision
-from robustirl.demonstrations import Demonstrations, estimate_occupancy, occupancy_box
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy, occupancy_box
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_occupancy, as_policy, as_world
 from robustirl.theory.attained import attained_shortfall
@@ -39,6 +40,7 @@ from robustirl.theory.reachable import Surroundings
 from robustirl.types import ArrayLike
 
 USEFUL = 0.99  # A bound above this share of what holds without data is vacuous.
+SMALLEST_ERROR = 1e-4  # A share of the error now: as good as none.
 HALVINGS = 12  # Steps of the search for the error at which a guarantee stops being vacuous.
 MOST_EPISODES = 10**12  # Beyond, more episodes are no remedy.
 
@@ -157,7 +159,8 @@ def guarantee(
             " scaled to [0, 1] and returns by 1-γ."
         )
     around = Surroundings.of(world, radius)
-    region, episodes, bias = _region(world, demonstrations, confidence)
+    region, estimate = _region(world, demonstrations, confidence)
+    episodes = None if estimate is None else estimate.episodes
     learner = LearnerRegion.of(around, np.asarray(as_policy(policy, world), float))
     mismatch = 0.0 if around.exact else around.deviation()
     slack = mismatch + suboptimality
@@ -179,13 +182,21 @@ def guarantee(
     def useful(place: ExpertRegion) -> bool:
         return shortfall_of(place)[0] < USEFUL * without if expert_return is None else return_of(place) > 0
 
+    def closest() -> ExpertRegion:
+        """Return the region around the closest occupancy that an expert can have, for errors that shrink."""
+        program = build(around, learner, region, slack=slack, expert_return=None)
+        pairs = largest(program, {"off": -1.0})[1]["expert"]
+        center = np.zeros(np.asarray(around.mask).shape)
+        center[around.mask] = pairs
+        return ExpertRegion(center.sum(-1), region.lower, region.upper, region.error)
+
     vacuous = not (found < USEFUL * without if earned is None else earned > 0)
     return Guarantee(
         shortfall=min(1.0, found),
         attained=attained_shortfall(around, learner, region, variables["reward"], suboptimality),
         without_data=min(1.0, without),
         vacuous=vacuous,
-        episodes_needed=_episodes_needed(region, episodes, bias, useful) if vacuous else episodes,
+        episodes_needed=_episodes_needed(closest(), estimate, useful) if vacuous else episodes,
         return_bound=earned,
         reward=variables["reward"],
         occupancy_error=region.error,
@@ -200,11 +211,11 @@ def guarantee(
 
 def _region(
     world: MDP, demonstrations: Demonstrations | ArrayLike, confidence: float
-) -> tuple[ExpertRegion, int | None, float]:
-    """Return where the expert's occupancy is, from how many episodes, and the part of the error that is bias."""
+) -> tuple[ExpertRegion, OccupancyEstimate | None]:
+    """Return where the expert's occupancy is, and the estimate behind it; none for an exact occupancy."""
     if not isinstance(demonstrations, Demonstrations):
         exact = np.asarray(as_occupancy(demonstrations, world), float)
-        return ExpertRegion(exact, exact, exact, 0.0), None, 0.0
+        return ExpertRegion(exact, exact, exact, 0.0), None
     demonstrations.check_against(world)
     level = (1 + confidence) / 2
     estimate = estimate_occupancy(demonstrations, world, confidence=level)
@@ -212,23 +223,24 @@ def _region(
     half, rho = estimate.error / 2, estimate.occupancy
     # Both are distributions, so that no entry differs by more than half of the ℓ1 distance.
     lower, upper = np.maximum(lower, rho - half), np.minimum(upper, rho + half)
-    region = ExpertRegion(rho, np.clip(lower, 0, 1), np.clip(upper, 0, 1), estimate.error)
-    return region, estimate.episodes, estimate.bias
+    return ExpertRegion(rho, np.clip(lower, 0, 1), np.clip(upper, 0, 1), estimate.error), estimate
 
 
-def _episodes_needed(region: ExpertRegion, episodes: int | None, bias: float, useful) -> int | None:
-    """Return after how many episodes the guarantee would not be vacuous, at the occupancy as it is estimated now.
+def _episodes_needed(
+    region: ExpertRegion, estimate: OccupancyEstimate | None, useful: Callable[[ExpertRegion], bool]
+) -> int | None:
+    """Return after how many episodes the guarantee would not be vacuous, if they told the same with less error.
 
     Errors fall with the square root of the number of episodes, but for the bias of truncated ones.
     """
-    if episodes is None or region.error <= 0 or not useful(region.shrunk(1e-6)):
+    if estimate is None or region.error <= 0 or not useful(region.shrunk(SMALLEST_ERROR)):
         return None
-    low, high = 1e-6, 1.0  # Factors on the error: useful at the one, not at the other.
+    low, high = SMALLEST_ERROR, 1.0  # Factors on the error: useful at the one, not at the other.
     for _ in range(HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if useful(region.shrunk(middle)) else (low, middle)
-    left = low * region.error - bias
+    left = low * region.error - estimate.bias
     if left <= 0:
         return None
-    needed = math.ceil(episodes * ((region.error - bias) / left) ** 2)
+    needed = math.ceil(estimate.episodes * (estimate.radius / left) ** 2)
     return needed if needed <= MOST_EPISODES else None
