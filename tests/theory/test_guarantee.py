@@ -84,6 +84,16 @@ def test_few_data_are_vacuous_and_say_when_they_would_not_be():
     assert not guarantee(WORLD, enough, choosing(0.75)).vacuous
 
 
+def test_a_radius_from_moves_by_hand():
+    """Each action of state 0 was taken 2000 times as the learner's world has it: two classes, two pairs, 2.5 % each."""
+    walks = Demonstrations.from_arrays([[0, 1], [0, 2]] * 2000, [[0], [1]] * 2000, terminated=True)
+    found = guarantee(WORLD, walks, choosing(0.5), radius="moves")
+    share = np.sqrt(2 * (2 * np.log(2) + np.log(2 * 2 / 0.025)) / 2000) / 2
+    assert found.radius == pytest.approx(2 * share)
+    assert found.mismatch == pytest.approx(0.9 * share)
+    assert found.confidence == 0.95
+
+
 def test_few_data_whose_occupancy_nobody_has():
     """An estimate need not be an occupancy of the world; what more data would tell is asked of the closest that is."""
     walks = Demonstrations.from_arrays([[0, 1], [0, 2, 1], [0, 1], [0, 1]], terminated=True)
@@ -193,6 +203,8 @@ def test_the_box_covers_all_entries_together():
     [
         ({"suboptimality": 1.5}, "the suboptimality is 1.5, but a number from 0 to 1 is needed."),
         ({"expert_return": 2}, "the expert's return is 2, but a number above 0 and at most 1 is needed"),
+        ({"radius": "moves"}, "the radius is 'moves', but numbers are needed"),
+        ({"radius": "wide"}, "the radius is 'wide', but numbers are needed"),
         ({"radius": 3}, "the radius is 3.0, but ℓ1 distances of distributions are from 0 to 2."),
         ({"demonstrations": [0.5, 0.25, 0.25]}, "no expert in a world within the radius has the occupancy"),
     ],

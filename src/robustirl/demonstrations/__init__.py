@@ -14,6 +14,7 @@ from robustirl.demonstrations.estimation.box import OccupancyBox as OccupancyBox
 from robustirl.demonstrations.estimation.box import occupancy_box as occupancy_box
 from robustirl.demonstrations.estimation.chain import TransitionCounts as TransitionCounts
 from robustirl.demonstrations.estimation.chain import transition_counts as transition_counts
+from robustirl.demonstrations.estimation.concentration import as_confidence as as_confidence
 from robustirl.demonstrations.estimation.concentration import episodes_needed as episodes_needed
 from robustirl.demonstrations.estimation.concentration import l1_radius as l1_radius
 from robustirl.demonstrations.estimation.dynamics import DynamicsEstimate as DynamicsEstimate

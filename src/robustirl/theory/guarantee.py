@@ -16,7 +16,9 @@ are limited to those with ⟨ρ_E, R⟩ >= v, and `return_bound` is a lower boun
 **What it rests on.** Episodes are independent, and made by an expert who is optimal within ε (in a world of B, for its
 reward). Half of the risk goes to ‖ρ_E - ρ̂‖₁ <= e (`demonstrations.estimate_occupancy`), half to l <= ρ_E <= u
 (`demonstrations.occupancy_box`). If both hold, so does the guarantee: what remains is optimization, an outer bound by a
-linear program (`guarantee_program.py`). It is the exact answer for d = 0 and an exact occupancy. `attained` is a
+linear program (`guarantee_program.py`). With `radius="moves"` half of the risk goes to the radius, which comes from
+recorded actions then: d(s,a) = 2 (1 - the lower end of α(s,a)), by `demonstrations.estimate_local_alpha`.
+The program is the exact answer for d = 0 and an exact occupancy. `attained` is a
 shortfall that one reward and two worlds in all of these sets do have, so that the truth is pinned from both sides.
 
 **Vacuous** means that demonstrations add next to nothing: the shortfall is not below 99 % of `without_data`, what the
@@ -26,12 +28,20 @@ same program gives without demonstrations. (For `return_bound`: it is zero.)
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from robustirl._runtime import working_precision
-from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy, occupancy_box
+from robustirl.demonstrations import (
+    Demonstrations,
+    OccupancyEstimate,
+    as_confidence,
+    estimate_local_alpha,
+    estimate_occupancy,
+    occupancy_box,
+)
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_occupancy, as_policy, as_world
 from robustirl.theory.attained import attained_shortfall
@@ -124,7 +134,7 @@ def guarantee(
     demonstrations: Demonstrations | ArrayLike,
     policy: ArrayLike,
     *,
-    radius: ArrayLike = 0.0,
+    radius: ArrayLike | Literal["moves"] = 0.0,
     confidence: float = 0.95,
     suboptimality: float = 0.0,
     expert_return: float | None = None,
@@ -136,7 +146,8 @@ def guarantee(
         demonstrations: What the expert did, states only; or its exact occupancy ρ(s), `[S]`.
         policy: π, `[S, A]`, however it was found.
         radius: d, within which the expert's world and the one that the policy will act in are: one number, or one a
-            pair `[S, A]`, such as 0 in states that are never left.
+            pair `[S, A]`, such as 0 in states that are never left; or "moves", to take it from the moves of
+            demonstrations with actions. A pair that was never seen then has the largest radius there is.
         confidence: Of the guarantee.
         suboptimality: ε, by how much of a normalized return the expert may be worse than optimal.
         expert_return: v, what the expert is known to earn, on a scale on which rewards are from 0 to 1 and returns too.
@@ -158,8 +169,12 @@ def guarantee(
             f"the expert's return is {expert_return!r}, but a number above 0 and at most 1 is needed: rewards are"
             " scaled to [0, 1] and returns by 1-γ."
         )
+    level = as_confidence(confidence)
+    if isinstance(radius, str):
+        level = (1 + level) / 2  # Two bounds share the error.
+        radius = _from_moves(world, demonstrations, radius, level)
     around = Surroundings.of(world, radius)
-    region, estimate = _region(world, demonstrations, confidence)
+    region, estimate = _region(world, demonstrations, level)
     episodes = None if estimate is None else estimate.episodes
     learner = LearnerRegion.of(around, np.asarray(as_policy(policy, world), float))
     mismatch = 0.0 if around.exact else around.deviation()
@@ -207,6 +222,18 @@ def guarantee(
         suboptimality=float(suboptimality),
         expert_return=expert_return,
     )
+
+
+def _from_moves(
+    world: MDP, demonstrations: Demonstrations | ArrayLike, radius: str, confidence: float
+) -> Float[np.ndarray, "S A"]:
+    """Return how far the expert's world may be from the learner's at every pair, from recorded actions."""
+    if radius != "moves" or not isinstance(demonstrations, Demonstrations):
+        raise InvalidInputError(
+            f"the radius is {radius!r}, but numbers are needed, or 'moves' together with demonstrations that have"
+            " actions."
+        )
+    return 2 * (1 - estimate_local_alpha(world, demonstrations, confidence=confidence).low)
 
 
 def _region(
