@@ -31,4 +31,4 @@ def test_a_limit_on_sweeps_holds_over_all_stretches():
 def test_the_bar_shows_the_share_of_digits():
     assert math.isclose(_share(1.0, 1e-3, 1e-9), 1 / 3)
     assert _share(1.0, 1e-12, 1e-9) == 1.0
-    assert _share(1.0, math.nan, 1e-9) == 0.0
+    assert _share(1.0, math.nan, 1e-9) == _share(1.0, 1.0, 1e-9) == _share(1.0, 2.0, 1e-9) == 0.0

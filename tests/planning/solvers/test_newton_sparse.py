@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 BANDED = BandedChain(
     (jnp.array([0.5, 0.2, 0.3, 0.6, 1.0]), jnp.array([0.5, 0.8, 0.7, 0.4, 0.0])), (0, 1)
 )  # Stay, or go on to the next; the last one stays.
-LISTS = ListChain(jnp.asarray(RNG.integers(5, size=(5, 2))), jnp.asarray(RNG.dirichlet(np.ones(2), size=5)))
+LISTS = ListChain(jnp.asarray(RNG.integers(5, size=(2, 5))), jnp.asarray(RNG.dirichlet(np.ones(2), size=5).T))
 CHAINS = {
     "array": DenseChain(jnp.asarray(RNG.dirichlet(np.ones(5), size=5))),
     "diagonals": BANDED,

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from robustirl._runtime import working_precision
 from robustirl.irl.mce.landscape import features_of, matching_gap
 from robustirl.irl.mce.matching import as_matched
 from robustirl.irl.mce.problem import OCCUPANCY, Problem, leavable_states
@@ -93,6 +94,7 @@ def _signs(size: int, number: Int[Array, ""]) -> Int[Array, " S"]:
     return 1 - 2 * ((bits >> 16) & 1).astype(jnp.int32)
 
 
+@working_precision
 def reachable_states(mdp: MDP) -> Bool[Array, " S"]:
     """Return the states that some policy visits; all, if the world is too long to find out in `MOST_ROUNDS` rounds.
 
