@@ -1,4 +1,4 @@
-"""Why half: what every fixed α gains, against the share that its opponent misses of what it explains."""
+"""What every fixed α gains, against the share that its opponent misses of what it explains."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,13 +26,13 @@ def figure_alpha_rule(points: Sequence[tuple[str, float, float]], auto: Sequence
         for place, group in enumerate(dict.fromkeys(point[0] for point in points)):
             own = np.array([point[1:] for point in points if point[0] == group])
             ratio, share = np.clip(own[:, 0], 0, LARGEST_RATIO), np.maximum(own[:, 1], LOWEST)
-            style: dict[str, Any] = {"s": 12, "alpha": 0.6, "color": ROBUST[place % len(ROBUST)]}
+            style: dict[str, Any] = {"s": 5, "alpha": 0.4, "linewidths": 0, "color": ROBUST[place % len(ROBUST)]}
             left.scatter(ratio, share, label=group, **style)
         left.axvline(SHARE, color=OPTIMAL, linestyle="--", label="the limit")
         left.axhline(0, color=OPTIMAL, linewidth=1)
         left.set(xlabel="missed / explained by the opponent", ylabel="share of the loss of α = 1 removed")
         left.set_title("every fit below α = 1")
-        left.legend(fontsize=8)
+        left.legend(fontsize=8, loc="lower center", frameon=True, framealpha=0.9, markerscale=2)
         right.hist(np.maximum(auto, LOWEST), bins=np.linspace(LOWEST, 1, 31).tolist(), color=ROBUST[4])
         right.axvline(0, color=OPTIMAL, linewidth=1)
         right.set(xlabel="share of the loss of α = 1 removed", ylabel="draws")
