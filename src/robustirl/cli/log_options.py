@@ -20,6 +20,8 @@ class LogOptions:
     """The number of the first state in the table."""
     first_action: Literal[0, 1] = 0
     """The number of the first action in the table."""
+    time_step: float | None = None
+    """Seconds between two steps, for tables with a column time (numbers, or timestamps such as 2024-05-01 08:30:00)."""
     state_names: Path | None = None
     """A text file with the name of every state, a line each, in the order of their numbers."""
     action_names: Path | None = None
@@ -33,6 +35,7 @@ class LogOptions:
             action_names=_read_names(self.action_names),
             first_state=self.first_state,
             first_action=self.first_action,
+            time_step=self.time_step,
             command_line=True,
         )
 

@@ -26,7 +26,7 @@ def test_columns_have_the_names_they_have(tmp_path, refused):
     )
     with refused("no column 'route', only time, trip, link", "correct the name"):
         load(path, columns={"episode": "trip", "state": "route"})
-    with refused("columns names 'reward'", "terminated do"):
+    with refused("columns names 'reward'", "time do"):
         load(path, columns={"reward": "link"})
 
 

@@ -97,6 +97,7 @@ def load(
     action_names: Names = None,
     first_state: int = 0,
     first_action: int = 0,
+    time_step: float | None = None,
 ) -> Demonstrations:
     r"""Read what `save` wrote, or a table made elsewhere. The log says in one line what was understood.
 
@@ -110,6 +111,8 @@ def load(
         action_names: The same for actions.
         first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
         first_action: The same for actions.
+        time_step: For tables with a column `time` (numbers, or timestamps such as 2024-05-01 08:30:00): the seconds
+            between two steps; at each the latest state is taken. Such tables have no actions.
 
     Example:
         >>> import tempfile
@@ -121,7 +124,7 @@ def load(
         >>> walks.states.tolist(), walks.state_names, walks.terminated.tolist()
         ([0, 1, 0], ('A', 'B'), [True, False])
     """
-    options = TableOptions(columns, state_names, action_names, first_state, first_action)
+    options = TableOptions(columns, state_names, action_names, first_state, first_action, time_step)
     found, understood = load_with_note(path, options)
     _log.info(understood)
     return found

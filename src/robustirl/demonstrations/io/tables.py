@@ -19,11 +19,13 @@ from jaxtyping import Bool, Int
 
 from robustirl._runtime import short_repr
 from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, whole_numbers, without_empty_words
+from robustirl.demonstrations.io.timestamps import bin_by_time
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 
 COLUMNS = ("episode", "step", "state", "action", "terminated")
 NEEDED = ("episode", "state")
+TIME = "time"
 
 Names = Sequence[str] | Mapping[str, int] | None
 
@@ -38,6 +40,7 @@ class TableOptions:
         action_names: The same for actions.
         first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
         first_action: The same for actions.
+        time_step: The seconds (or units) between two steps, for tables with a column `time`; see `timestamps.py`.
         command_line: Whether messages name options as a command line has them.
         renumbered: Whether a world will number the names, so that numbers of their own need not be said.
     """
@@ -47,15 +50,21 @@ class TableOptions:
     action_names: Names = None
     first_state: int = 0
     first_action: int = 0
+    time_step: float | None = None
     command_line: bool = False
     renumbered: bool = False
 
     def __post_init__(self) -> None:
         for name in self.columns or {}:
-            if name not in COLUMNS:
+            if name not in (*COLUMNS, TIME):
                 raise InvalidInputError(
-                    f"columns names {short_repr(name)}, which means nothing here; {', '.join(COLUMNS)} do."
+                    f"columns names {short_repr(name)}, which means nothing here; {', '.join((*COLUMNS, TIME))} do."
                 )
+        if self.time_step is not None and not 0 < self.time_step < float("inf"):
+            raise InvalidInputError(f"the time step is {self.time_step!r}, but a number above 0 is needed.")
+        if TIME in (self.columns or {}) and self.time_step is None:
+            step = "--time-step" if self.command_line else "time_step"
+            raise InvalidInputError(f"columns names a column of times, but no time step; give {step}, in seconds.")
         for name in ("first_state", "first_action"):
             if getattr(self, name) not in (0, 1):
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but 0 or 1 is needed.")
@@ -94,10 +103,12 @@ def table(demonstrations: Demonstrations) -> dict[str, np.ma.MaskedArray]:
 
 def find_columns(source: str, found: Sequence[str], options: TableOptions) -> dict[str, str]:
     """Return the table's column for each of ours that it has; refuse a table that lacks one, or has one twice."""
-    chosen = {name: (options.columns or {}).get(name, name) for name in COLUMNS}
+    names = COLUMNS if options.time_step is None else (*COLUMNS, TIME)
+    needed = NEEDED if options.time_step is None else (*NEEDED, TIME)
+    chosen = {name: (options.columns or {}).get(name, name) for name in names}
     for name, own in chosen.items():
         asked = name in (options.columns or {})
-        if own not in found and (asked or name in NEEDED):
+        if own not in found and (asked or name in needed):
             which = f"--columns {name}=..." if options.command_line else f'columns={{"{name}": ...}}'
             hint = "correct the name" if asked else f"say which one it is with {which}"
             raise InvalidInputError(f"{source} has no column {short_repr(own)}, only {_few(found)}; {hint}.")
@@ -119,6 +130,9 @@ def from_table(
     row = source.row
     for name in ("episode", "state"):
         _require_filled(name, columns[name], row)
+    if options.time_step is not None:
+        columns, row = bin_by_time(columns, row, options.time_step)
+        source = dataclasses.replace(source, row=row, has_actions=False)
     states, state_names = names_or_numbers("state", columns["state"], row, options.first_state, options.state_names)
     order, begins = _order(columns, row)
     last = np.append(begins[1:], True)
@@ -263,7 +277,9 @@ def _understood(
             parts.append(f"{len(names)} {kind} by name" + ("" if options.renumbered else f"{order} ({few}{more})"))
         elif first:
             parts.append(f"{kind} numbered from {first}")
-    if "step" not in columns:
+    if options.time_step is not None:
+        parts.append(f"a step every {options.time_step:g} of time")
+    elif "step" not in columns:
         parts.append("steps by the order of rows")
     parts.append("with actions" if found.has_actions else "no actions")
     parts.append(f"{int(found.terminated.sum())} terminated" if found.ends_known else "ends not recorded")

@@ -1,0 +1,60 @@
+"""Logs with timestamps become steps at the ticks of a clock."""
+
+import pytest
+
+from robustirl.demonstrations import Demonstrations, load
+from tests.commands import robustirl
+
+LOG = """trip,link,when
+7,3,2024-05-01 08:00:00
+8,1,2024-05-01T09:00:00
+7,4,2024-05-01 08:01:10
+7,5,2024-05-01 08:02:00
+8,2,2024-05-01T09:00:59
+"""
+COLUMNS = {"episode": "trip", "state": "link", "time": "when"}
+
+
+def test_the_state_at_every_tick_is_the_latest(here):
+    (here / "log.csv").write_text(LOG)
+    # Trip 7 has rows at 0, 70 and 120 s, trip 8 at 0 and 59 s.
+    found = load("log.csv", columns=COLUMNS, time_step=60)
+    assert [episode.states.tolist() for episode in found] == [[3, 3, 5], [1, 2]]
+    found = load("log.csv", columns=COLUMNS, time_step=30)
+    assert [episode.states.tolist() for episode in found] == [[3, 3, 3, 4, 5], [1, 1, 2]]
+
+
+def test_numbers_and_ends_are_read():
+    rows = {"episode": [0, 0, 1], "state": [0, 1, 2], "time": [0.5, 2.0, 9.0], "terminated": [None, True, False]}
+    found = Demonstrations.from_frame(rows, time_step=1.0)
+    assert [episode.states.tolist() for episode in found] == [[0, 0, 1], [2]]
+    assert found.terminated.tolist() == [True, False]
+    assert len(Demonstrations.from_frame(rows)[0].states) == 2  # Without a time step the column is ignored.
+
+
+def test_the_command_line_says_what_was_understood(here, capsys):
+    (here / "log.csv").write_text(LOG)
+    line = "demos inspect log.csv --columns episode=trip,state=link,time=when"
+    status, out, _ = robustirl(f"{line} --time-step 60", capsys)
+    assert status == 0
+    assert "a step every 60 of time" in out
+    status, _, err = robustirl(line, capsys)
+    assert status == 2
+    assert "--time-step" in err
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "culprits"),
+    [
+        ({"time": ["soon"]}, {"time_step": 1.0}, ("'time'", "'soon'", "row 0")),
+        ({"time": [0]}, {"time_step": -1.0}, ("time step", "-1.0", "above 0")),
+        ({"time": [0], "action": [1]}, {"time_step": 1.0}, ("actions", "time step")),
+        ({}, {"time_step": 1.0}, ("no column 'time'",)),
+    ],
+)
+def test_what_cannot_be_binned_is_refused(refused, rows, options, culprits):
+    with refused(*culprits):
+        Demonstrations.from_frame({"episode": [0], "state": [0], **rows}, **options)
+    many = {"episode": [0, 0], "state": [0, 1], "time": [0.0, 1e12]}
+    with refused("a longer one"):
+        Demonstrations.from_frame(many, time_step=1.0)
