@@ -49,6 +49,7 @@ from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
 from robustirl.mdp.renumbering import Order as Order
 from robustirl.mdp.renumbering import renumbered as renumbered
+from robustirl.mdp.sharded_function import shard_function as shard_function
 from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel
@@ -72,6 +73,7 @@ __all__ = [
     "from_sparse",
     "mixture",
     "policy_distance",
+    "shard_function",
     "shard_states",
     "uniform_policy",
 ]

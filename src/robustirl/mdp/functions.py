@@ -68,6 +68,13 @@ def from_function(
     return banded_or_lists(every[0].reshape(shape), every[1].reshape(shape))
 
 
+def checked_answer(answer: Any, states: np.ndarray, actions: np.ndarray, size: int) -> Chunk:
+    """Return what a function of arrays answered, or refuse it by the first state that is wrong."""
+    found = _arrays(answer, states.size)
+    _check(found, states, actions, size)
+    return found
+
+
 def _one_by_one(successors: Callable[..., Any], states: np.ndarray, actions: np.ndarray) -> Chunk:
     rows = []
     for state, action in zip(states.tolist(), actions.tolist(), strict=True):

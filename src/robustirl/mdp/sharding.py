@@ -50,6 +50,7 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
         # One axis only: where two are as long as there are states, the last is the one that is gone through in order.
         first = max((i for i, name in enumerate(cut) if name), default=None)
         spec = PartitionSpec(*(AXIS if i == first else None for i in range(leaf.ndim)))
-        return jax.device_put(leaf, NamedSharding(mesh, spec))
+        host = np.asarray(leaf)  # Each process hands over the parts of its own devices.
+        return jax.make_array_from_callback(leaf.shape, NamedSharding(mesh, spec), lambda index: host[index])
 
     return jax.tree.map(place, mdp)

@@ -1,0 +1,119 @@
+"""A world from a function whose states are spread over devices as it is built: no host ever holds the whole."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from robustirl._runtime import working_dtype, working_precision
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
+from robustirl.mdp.functions import CHUNK, checked_answer
+from robustirl.mdp.mdp import MDP
+from robustirl.mdp.sharding import AXIS
+from robustirl.mdp.successors import SuccessorKernel
+from robustirl.types import ArrayLike
+
+
+@working_precision
+def shard_function(
+    successors: Callable[..., Any],
+    *,
+    num_states: int,
+    num_actions: int,
+    num_successors: int,
+    discount: ArrayLike,
+    devices: Sequence[Any] | None = None,
+    chunk_size: int = CHUNK,
+) -> MDP:
+    """Return the world of a function, with the uniform start, its states spread evenly over the devices.
+
+    The function is asked for the states of one device after the other, in every process for its own devices alone, so
+    that it also runs under `jax.distributed`. Nothing is renumbered and no predecessors are listed.
+
+    Args:
+        successors: A function of arrays `[N]` of states and actions that returns arrays `[N, K]` of successors and of
+            their probabilities; see `from_function`.
+        num_states: |S|, a multiple of the number of devices.
+        num_actions: |A|.
+        num_successors: K.
+        discount: γ.
+        devices: All there are if omitted.
+        chunk_size: How many pairs of state and action are asked for at a time.
+
+    Example:
+        >>> def walk(states, actions):
+        ...     return ((states + actions) % 6)[:, None], np.ones((len(states), 1))
+        >>> world = shard_function(walk, num_states=6, num_actions=2, num_successors=1, discount=0.9)
+        >>> world.num_states, world.kernel.expect(np.arange(6.0))[5].tolist()
+        (6, [5.0, 0.0])
+    """
+    places_on = jax.devices() if devices is None else list(devices)
+    states, actions, width = (
+        checks.as_count(name, number, 1)
+        for name, number in (
+            ("num_states", num_states),
+            ("num_actions", num_actions),
+            ("num_successors", num_successors),
+        )
+    )
+    if states % len(places_on):
+        raise InvalidInputError(
+            f"{states} states cannot be spread evenly over {len(places_on)} devices;"
+            " use a number of devices that divides them."
+        )
+    mesh = Mesh(np.array(places_on), (AXIS,))
+    asked: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    def part(index: tuple[slice, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lists of the states of one device, `[K, A, n]`."""
+        first, last, _ = index[-1].indices(states)
+        if (first, last) not in asked:
+            asked.clear()  # One device's part at a time, and both of its arrays.
+            asked[first, last] = _lists(successors, (first, last), (states, actions, width), chunk_size)
+        return asked[first, last]
+
+    def spread(shape: tuple[int, ...], content: Callable[[tuple[slice, ...]], np.ndarray]) -> Array:
+        axes = (None,) * (len(shape) - 1)
+        return jax.make_array_from_callback(shape, NamedSharding(mesh, PartitionSpec(*axes, AXIS)), content)
+
+    shape = (width, actions, states)
+    places = spread(shape, lambda index: part(index)[0].astype(np.int32))
+    weights = spread(shape, lambda index: part(index)[1].astype(working_dtype()))
+    small = MDP(SuccessorKernel([[[0]]], [[[1.0]]]), discount=discount)
+    kernel = eqx.tree_at(lambda k: (k.places, k.weights), small.kernel, (places, weights))
+    along = NamedSharding(mesh, PartitionSpec(AXIS))
+    mask = jax.jit(lambda w: w.sum(0).T > 0, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS, None)))(weights)
+    start = jax.jit(lambda: jnp.full(states, 1 / states, working_dtype()), out_shardings=along)()
+    number = jax.make_array_from_callback(
+        (), NamedSharding(mesh, PartitionSpec()), lambda _: np.asarray(small.discount)
+    )
+    return eqx.tree_at(lambda w: (w.kernel, w.mask, w.initial, w.discount), small, (kernel, mask, start, number))
+
+
+def _lists(
+    successors: Callable[..., Any], span: tuple[int, int], sizes: tuple[int, int, int], chunk: int
+) -> tuple[np.ndarray, np.ndarray]:
+    states, actions, width = sizes
+    first, last = span
+    places = np.empty((last - first, actions, width), np.int64)
+    chances = np.empty((last - first, actions, width))
+    rows = max(chunk // actions, 1)
+    for begin in range(first, last, rows):
+        here = np.arange(begin, min(begin + rows, last))
+        state, action = np.repeat(here, actions), np.tile(np.arange(actions), here.size)
+        found = checked_answer(successors(state, action), state, action, states)
+        if found[0].shape[1] != width:
+            raise InvalidInputError(
+                f"the kernel function returned {found[0].shape[1]} successors from state {begin} on, but num_successors"
+                f" is {width}; fill up with probability 0."
+            )
+        inside = slice(begin - first, begin - first + here.size)
+        places[inside] = found[0].reshape(here.size, actions, width)
+        chances[inside] = found[1].reshape(here.size, actions, width)
+    return places.transpose(2, 1, 0), chances.transpose(2, 1, 0)
