@@ -61,7 +61,9 @@ DEMONSTRATIONS = [
     Case(
         "a folder for a file",
         lambda: load("folder.npz"),
-        snapshot("folder.npz cannot be read (Is a directory); give the path of a file."),
+        snapshot(
+            "folder.npz is a folder without state.json, so that imitation has not saved it; give a file (.npz, .jsonl, .csv, .parquet), a folder of imitation's trajectories, or minari:ID."
+        ),
     ),
     Case(
         "an unknown suffix",

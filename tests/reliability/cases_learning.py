@@ -245,14 +245,14 @@ CASES = [
         "a reward model of another world",
         lambda: fit(WORLD, RHO, reward=TabularReward(3)),
         snapshot(
-            "the reward model gives rewards of shape (3,), but the world has 2 states; build the model for this world."
+            "the reward model gives rewards of shape (3,), but the world has 2 states and 2 actions; build the model for this world."
         ),
     ),
     Case(
         "features of another world",
         lambda: fit(WORLD, RHO, reward=LinearReward(np.ones((3, 1)))),
         snapshot(
-            "the reward model gives rewards of shape (3,), but the world has 2 states; build the model for this world."
+            "the reward model gives rewards of shape (3,), but the world has 2 states and 2 actions; build the model for this world."
         ),
     ),
     Case(

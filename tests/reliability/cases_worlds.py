@@ -404,7 +404,9 @@ CASES = [
     Case(
         "features of one axis",
         lambda: LinearReward([1.0, 2.0]),
-        snapshot("the feature matrix has shape (2,), but (S, d) is needed: d features for every state."),
+        snapshot(
+            "the feature matrix has shape (2,), but (S, d) is needed, d features for every state, or (S, A, d) for a reward of states and actions."
+        ),
     ),
     Case(
         "a network without width",
