@@ -1,10 +1,13 @@
 """A world of one's own in a file: read exactly, refused in a sentence, and learnt in by the command line."""
 
+import csv
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from robustirl import envs
+from robustirl.errors import InvalidInputError
 from robustirl.irl import RobustIRL
 from tests.commands import robustirl
 
@@ -109,3 +112,39 @@ def test_a_mask_says_which_actions_there_are(here):
     mask[0, 0] = False
     saved(here, kernel=CORRIDOR, mask=mask, initial=START, discount=0.9)
     assert np.asarray(envs.from_file("world.npz").mdp().mask).tolist() == mask.tolist()
+
+
+def test_features_and_their_names_are_read(tmp_path):
+    kernel = np.stack([np.eye(2), np.eye(2)[::-1]], 1)
+    phi = np.arange(12.0).reshape(2, 2, 3)
+    np.savez(tmp_path / "world.npz", kernel=kernel, features=phi, feature_names=np.array(["a", "b", "c"]))
+    world = envs.from_file(tmp_path / "world.npz")
+    assert world.features.tolist() == phi.tolist()
+    assert world.feature_names == ("a", "b", "c")
+    assert world.reward_model == "linear"
+    np.savez(tmp_path / "wrong.npz", kernel=kernel, features=np.ones((3, 1)))
+    with pytest.raises(InvalidInputError, match=r"the array .features. of .* has shape"):
+        envs.from_file(tmp_path / "wrong.npz")
+    np.savez(tmp_path / "alone.npz", kernel=kernel, feature_names=np.array(["a"]))
+    with pytest.raises(InvalidInputError, match="holds 'feature_names' but no array 'features'"):
+        envs.from_file(tmp_path / "alone.npz")
+
+
+@pytest.mark.slow
+def test_the_command_line_learns_by_likelihood_and_writes_standard_errors(tmp_path, capsys):
+    np.savez(
+        tmp_path / "shop.npz",
+        kernel=np.ones((1, 2, 1)),
+        features=[[[0.0], [1.0]]],
+        feature_names=np.array(["bonus"]),
+        discount=0.9,
+    )
+    rows = "episode,state,action\n" + "".join(f"{e},0,{int(e < 3)}\n{e},0,\n" for e in range(4))
+    (tmp_path / "log.csv").write_text(rows)
+    where = f"--env {tmp_path}/shop.npz --demos {tmp_path}/log.csv --out {tmp_path}/out"
+    assert robustirl(f"fit {where} --objective likelihood --alpha 1", capsys)[0] == 0
+    (row,) = list(csv.DictReader((tmp_path / "out" / "parameters.csv").read_text().splitlines()))
+    assert row["parameter"] == "bonus"
+    assert float(row["estimate"]) == pytest.approx(np.log(3), abs=1e-7)
+    assert float(row["standard_error_hessian"]) == pytest.approx((4 * 3 / 16) ** -0.5)
+    assert (tmp_path / "out" / "reward.csv").read_text().startswith("state,reward_0,reward_1,")

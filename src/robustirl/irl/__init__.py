@@ -16,6 +16,8 @@ from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
 from robustirl.irl.inference import Inference as Inference
 from robustirl.irl.inference import infer as infer
+from robustirl.irl.joint import JointFit as JointFit
+from robustirl.irl.joint import fit_jointly as fit_jointly
 from robustirl.irl.judgment import Judgment as Judgment
 from robustirl.irl.judgment import Trust as Trust
 from robustirl.irl.judgment import judge as judge
@@ -84,6 +86,7 @@ __all__ = [
     "Trust",
     "WandbLogger",
     "fit",
+    "fit_jointly",
     "fit_many",
     "fit_relative_entropy",
     "fit_relative_entropy_many",

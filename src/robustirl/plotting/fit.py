@@ -31,11 +31,17 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
     shape = getattr(environment, "shape", None)
     with matplotlib.rc_context(STYLE):
         if shape is None:
-            figure = _by_state(np.asarray(model.reward_), occupancies)
+            figure = _by_state(collected_reward(model), occupancies)
         else:
             figure = _maps(environment, shape, model, occupancies)
         figure.suptitle(rf"{plain_text(environment.name)}, $\alpha = {_alpha(model)}$", fontsize=11)
     return figure
+
+
+def collected_reward(model: RobustIRL) -> Float[np.ndarray, " S"]:
+    """Return what the player collects in each state: R(s), or Σ_a π(a|s) R(s,a) for a reward of states and actions."""
+    reward = np.asarray(model.reward_)
+    return reward if reward.ndim == 1 else (np.asarray(model.policy_) * reward).sum(-1)
 
 
 def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, occupancies) -> Figure:
@@ -43,7 +49,7 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
     figure = Figure(figsize=(12.4, 3.7), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))
     axes = figure.subplots(1, 4)
     bare(axes[0], "learnt reward and player's moves")
-    scaled(axes[0], np.asarray(model.reward_)[:cells].reshape(shape), "cividis")
+    scaled(axes[0], collected_reward(model)[:cells].reshape(shape), "cividis")
     if cells <= MAX_ARROWS:
         draw_moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
     ceiling = max(float(values[:cells].max()) for _, values in occupancies)

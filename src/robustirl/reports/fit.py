@@ -14,7 +14,7 @@ from robustirl import demonstrations, envs
 from robustirl._runtime import filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations, TableOptions
 from robustirl.errors import InvalidInputError
-from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, RobustIRL, adam
+from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, Inference, RobustIRL, adam
 from robustirl.mdp import MDP, as_alpha, as_count, as_positive
 from robustirl.planning import state_occupancy
 from robustirl.reports.worlds import explain_noise, find_environment
@@ -196,6 +196,7 @@ def _fill(job: FitJob, folder: Path) -> list[Path]:
     texts = {
         "policy.csv": policy_csv(model, job.environment.state_names, job.environment.action_names),
         "reward.csv": reward_csv(model, job.environment.state_names),
+        **({} if model.inference_ is None else {"parameters.csv": parameters_csv(model.inference_, model.confidence)}),
         "summary.txt": f"{job.environment.name}\n\n{model.summary()}\n",
     }
     for name, text in texts.items():
@@ -221,13 +222,29 @@ def policy_csv(
 
 
 def reward_csv(model: RobustIRL, state_names: Sequence[str] | None = None) -> str:
-    """Write one row per state: the learnt reward, the expert's occupancy, the mixture's, and the state's name."""
-    columns = [np.asarray(x, dtype=np.float64) for x in (model.reward_, model.expert_occupancy_, model.occupancy_)]
-    rows = [[s, *map(repr, numbers)] for s, numbers in enumerate(np.stack(columns, -1).tolist())]
-    header = ["state", "reward", "expert_occupancy", "occupancy"]
+    """Write one row per state: the learnt reward, the expert's occupancy, the mixture's, and the state's name.
+
+    A reward of states and actions has a column for every action.
+    """
+    reward, expert, own = (
+        np.asarray(x, dtype=np.float64) for x in (model.reward_, model.expert_occupancy_, model.occupancy_)
+    )
+    paid = reward if reward.ndim == 2 else reward[:, None]
+    rows = [[s, *map(repr, numbers)] for s, numbers in enumerate(np.column_stack([paid, expert, own]).tolist())]
+    names = ["reward"] if reward.ndim == 1 else [f"reward_{a}" for a in range(paid.shape[1])]
+    header = ["state", *names, "expert_occupancy", "occupancy"]
     if state_names is not None:
         header, rows = [*header, "state_name"], [[*row, state_names[row[0]]] for row in rows]
     return _csv(header, rows)
+
+
+def parameters_csv(inference: Inference, confidence: float) -> str:
+    """Write one row per parameter: its name, estimate, standard errors of every kind, and interval."""
+    kinds = ("hessian", "outer", "sandwich", "grouped")
+    numbers = [inference.parameters, *(inference.standard_errors(kind) for kind in kinds)]
+    numbers = np.column_stack([*numbers, inference.confidence_intervals(confidence)]).tolist()
+    rows = [[name, *map(repr, row)] for name, row in zip(inference.names, numbers, strict=True)]
+    return _csv(["parameter", "estimate", *(f"standard_error_{kind}" for kind in kinds), "low", "high"], rows)
 
 
 def _csv(header: list[str], rows: list[list]) -> str:

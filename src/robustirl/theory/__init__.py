@@ -36,6 +36,10 @@ from robustirl.theory.gradient import log_loss as log_loss
 from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
 from robustirl.theory.guarantee import Guarantee as Guarantee
 from robustirl.theory.guarantee import guarantee as guarantee
+from robustirl.theory.identification import IdentifiedSet as IdentifiedSet
+from robustirl.theory.identification import identify as identify
+from robustirl.theory.identification import principal_angles as principal_angles
+from robustirl.theory.identification import rank_worlds as rank_worlds
 from robustirl.theory.reachable import Surroundings as Surroundings
 from robustirl.theory.robust import robust_soft_solution as robust_soft_solution
 from robustirl.theory.robust import robust_soft_value as robust_soft_value

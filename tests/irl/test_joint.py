@@ -1,0 +1,57 @@
+"""One reward from several experts in several worlds."""
+
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Choices
+from robustirl.envs import ThreeState
+from robustirl.errors import InvalidInputError
+from robustirl.irl import fit, fit_jointly
+from robustirl.mdp import MDP
+from robustirl.planning import expert_policy, solve, state_occupancy
+from robustirl.rewards import LinearReward
+
+ENV = ThreeState()
+WORLDS = [ENV.mdp(noise) for noise in (0.0, 0.1)]
+RHOS = [np.asarray(state_occupancy(world, expert_policy(world, ENV.reward))) for world in WORLDS]
+
+
+def test_one_reward_explains_experts_of_one_reward_in_every_world():
+    joint = fit_jointly(WORLDS, RHOS)
+    assert joint.occupancy_gaps == pytest.approx([0, 0], abs=1e-3)
+    assert joint.reward.shape == (3,)
+    for world, player in zip(WORLDS, joint.players, strict=True):
+        assert np.asarray(solve(world, joint.reward).player) == pytest.approx(player, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_an_expert_alone_is_an_ordinary_fit_and_alphas_differ_by_world():
+    alone = fit_jointly(WORLDS[:1], RHOS[:1], tolerance=1e-7)
+    assert alone.players[0] == pytest.approx(np.asarray(fit(WORLDS[0], RHOS[0], tolerance=1e-7).player), abs=1e-5)
+    robust = fit_jointly([WORLDS[0], WORLDS[0]], RHOS, [1.0, 0.95], throw=False)
+    assert robust.alphas.tolist() == [1.0, 0.95]
+    assert not np.allclose(robust.players[0], robust.players[1])
+
+
+@pytest.mark.slow
+def test_the_likelihood_counts_every_choice_of_every_expert():
+    """One state, two worlds that are the same: 6 of 8 and 0 of 4 choices are 6 of 12, so that the bonus is 0."""
+    world = MDP([[[1.0], [1.0]]], discount=0.9)
+    rows = [Choices([0] * 8, [1] * 6 + [0] * 2), Choices([0] * 4, [0] * 4)]
+    joint = fit_jointly([world] * 2, rows, reward=LinearReward([[[0.0], [1.0]]]), objective="likelihood")
+    assert float(joint.parameters[0]) == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: fit_jointly(WORLDS, RHOS[:1]), "2 worlds and 1 experts were given"),
+        (lambda: fit_jointly([WORLDS[0], ThreeState(discount=0.5).mdp()], RHOS), "world 1 has .* discount 0.5"),
+        (lambda: fit_jointly(WORLDS, RHOS, "auto"), "expert 0 is given by an occupancy, which does not tell α"),
+        (lambda: fit_jointly(WORLDS, RHOS, [1.0]), "1 alphas were given for 2 worlds"),
+        (lambda: fit_jointly(WORLDS, RHOS, weights=[1.0, -1.0]), "but 2 numbers above 0 are needed"),
+    ],
+)
+def test_bad_requests_are_one_sentence(attempt, message):
+    with pytest.raises(InvalidInputError, match=message):
+        attempt()
