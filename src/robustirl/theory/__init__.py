@@ -34,8 +34,8 @@ from robustirl.theory.features import FeatureMatching as FeatureMatching
 from robustirl.theory.features import find_feature_matching_policy as find_feature_matching_policy
 from robustirl.theory.gradient import log_loss as log_loss
 from robustirl.theory.gradient import log_loss_gradient as log_loss_gradient
-from robustirl.theory.guarantee import Guarantee as Guarantee
 from robustirl.theory.guarantee import guarantee as guarantee
+from robustirl.theory.guarantee_result import Guarantee as Guarantee
 from robustirl.theory.identification import IdentifiedSet as IdentifiedSet
 from robustirl.theory.identification import identify as identify
 from robustirl.theory.identification import principal_angles as principal_angles

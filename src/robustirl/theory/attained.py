@@ -13,7 +13,9 @@ worst world for this one, which only raises the shortfall. Each of them is attai
 import numpy as np
 from jaxtyping import Float
 
-from robustirl.theory.guarantee_program import DIGITS, ExpertRegion, LearnerRegion, Rows, largest
+from robustirl.errors import InvalidInputError
+from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion
+from robustirl.theory.linear_program import DIGITS, Rows, largest
 from robustirl.theory.reachable import Surroundings
 
 ROUNDS = 3
@@ -45,8 +47,6 @@ def _favorite(
     around: Surroundings, expert: ExpertRegion, reward: Float[np.ndarray, " S"]
 ) -> Float[np.ndarray, " S"] | None:
     """Return the occupancy of the learner's world, within the error of the demonstrations, that earns most."""
-    from robustirl.errors import InvalidInputError
-
     program, owner, moves = _world(around)
     count = len(around.start)
     program.variable("off", count)
