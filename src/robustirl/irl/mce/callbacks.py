@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl.irl._callbacks import Loop
@@ -81,5 +80,5 @@ class SteppedFit(Loop[LoopState, Fit]):
 
     def finish(self, state: LoopState, stopped: bool) -> Fit:
         """Return the fit as it stands."""
-        found = jax.block_until_ready(finish_compiled(self._problem, state, jnp.asarray(stopped)))
+        found = jax.block_until_ready(finish_compiled(self._problem, state, stopped))
         return cut_fit(found.trimmed(), self._original)
