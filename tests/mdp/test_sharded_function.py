@@ -47,7 +47,7 @@ def walk(states, actions):
 
 
 def test_the_world_is_that_of_the_function():
-    options = {"num_states": 12, "num_actions": 2}
+    options: Any = {"num_states": 12, "num_actions": 2}
     spread = shard_function(walk, **options, num_successors=2, discount=0.9, chunk_size=5)
     whole = MDP(from_function(walk, **options, vectorized=True), discount=0.9)
     np.testing.assert_allclose(spread.kernel.to_array(), whole.kernel.to_array(), atol=1e-15)
@@ -56,7 +56,7 @@ def test_the_world_is_that_of_the_function():
 
 
 def test_bad_answers_are_refused_by_state(refused):
-    options = {"num_states": 12, "num_actions": 2, "discount": 0.9}
+    options: Any = {"num_states": 12, "num_actions": 2, "discount": 0.9}
     with refused("2 successors", "state 0", "num_successors is 3"):
         shard_function(walk, **options, num_successors=3)
     with refused("state 0, action 0", "successor 99", "0 to 11"):
@@ -70,13 +70,13 @@ def test_two_processes_of_four_devices_agree_with_one():
         port = free.getsockname()[1]
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", PROGRAM, str(port)]
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": {**os.environ, **flags}}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": {**os.environ, **flags}}
     running = [subprocess.Popen([*command, str(number)], **pipes) for number in (0, 1)]
     found = []
     for process in running:
         out, error = process.communicate(timeout=600)
-        assert process.returncode == 0, error.decode()[-3000:]
-        found.append(json.loads(out.decode().splitlines()[-1]))
+        assert process.returncode == 0, error[-3000:]
+        found.append(json.loads(out.splitlines()[-1]))
     assert [facts["devices"] for facts in found] == [8, 8]
     assert [facts["parts"] for facts in found] == [4, 4]
     assert sorted(facts["mine"] for facts in found) == [[0, 799], [800, 1599]]  # Nobody asked for the other's states.
