@@ -163,7 +163,7 @@ def test_parameters_can_be_read_changed_and_cloned():
 
 def test_an_unknown_parameter_is_named_and_nothing_changes(refused):
     model = RobustIRL()
-    with refused("there is no parameter 'alfa'; choose from alpha, reward,"):
+    with refused("there is no parameter 'alfa'; choose from alpha, algorithm, reward,"):
         model.set_params(alpha=0.5, alfa=0.5)
     assert model.alpha == "auto"
 
