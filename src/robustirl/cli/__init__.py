@@ -29,6 +29,7 @@ from robustirl.cli.devices import require_device
 from robustirl.cli.doctor import Doctor, run_doctor
 from robustirl.cli.explore import Explore, run_explore
 from robustirl.cli.fit import Fit, run_fit
+from robustirl.cli.imitate import Imitate, run_imitate
 from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
 from robustirl.cli.parsing import parse_in_words
@@ -58,6 +59,7 @@ Command = (
     | Annotated[Fit, tyro.conf.subcommand("fit")]
     | Annotated[Demos, tyro.conf.subcommand("demos")]
     | Annotated[Convert, tyro.conf.subcommand("convert")]
+    | Annotated[Imitate, tyro.conf.subcommand("imitate")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
     | Annotated[Version, tyro.conf.subcommand("version")]
 )
@@ -167,6 +169,8 @@ def _run(command: Any) -> int:
             return run_theory(command)
         case Fit():
             return run_fit(command)
+        case Imitate():
+            return run_imitate(command)
         case Demos():
             return run_demos(command)
         case Convert():

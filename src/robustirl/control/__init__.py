@@ -11,14 +11,34 @@ from robustirl.control.evaluation import Evaluation as Evaluation
 from robustirl.control.evaluation import evaluate as evaluate
 from robustirl.control.interface import RewardedWorld as RewardedWorld
 from robustirl.control.interface import World as World
+from robustirl.control.networks import Network as Network
+from robustirl.control.networks import Scale as Scale
 from robustirl.control.policies import GaussianPolicy as GaussianPolicy
 from robustirl.control.policies import linear_policy as linear_policy
 from robustirl.control.policies import network_policy as network_policy
 from robustirl.control.policy_gradient import Ascent as Ascent
 from robustirl.control.policy_gradient import Players as Players
 from robustirl.control.policy_gradient import begin as begin
+from robustirl.control.ppo import Agents as Agents
+from robustirl.control.ppo import PPOConfig as PPOConfig
+from robustirl.control.ppo import RewardFunction as RewardFunction
+from robustirl.control.ppo import folded as folded
+from robustirl.control.ppo_training import Judge as Judge
+from robustirl.control.ppo_training import PolicyTraining as PolicyTraining
+from robustirl.control.ppo_training import Progress as Progress
+from robustirl.control.ppo_training import Setting as Setting
+from robustirl.control.ppo_training import begin_batch as begin_batch
+from robustirl.control.ppo_training import measure_returns as measure_returns
+from robustirl.control.ppo_training import settle as settle
+from robustirl.control.ppo_training import stacked as stacked
+from robustirl.control.ppo_training import take_batch as take_batch
+from robustirl.control.ppo_training import train_policies as train_policies
+from robustirl.control.ppo_training import train_policy as train_policy
 from robustirl.control.rollouts import Episodes as Episodes
 from robustirl.control.rollouts import collect as collect
+from robustirl.control.segments import Segment as Segment
+from robustirl.control.segments import Walkers as Walkers
+from robustirl.control.segments import walk as walk
 from robustirl.control.training import Training as Training
 from robustirl.control.training import game_steps as game_steps
 from robustirl.control.training import initial_players as initial_players
@@ -34,6 +54,7 @@ __all__ = [
     "Episodes",
     "Evaluation",
     "GaussianPolicy",
+    "PPOConfig",
     "Players",
     "PolicyGradientConfig",
     "RewardedWorld",
@@ -42,7 +63,9 @@ __all__ = [
     "collect",
     "evaluate",
     "linear_policy",
+    "measure_returns",
     "network_policy",
     "solve_game",
     "train_expert",
+    "train_policy",
 ]

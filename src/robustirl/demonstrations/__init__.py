@@ -36,6 +36,8 @@ from robustirl.demonstrations.io.trajectories_of_others import from_rollout_buff
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories as from_trajectories
 from robustirl.demonstrations.recorded import recorded as recorded
 from robustirl.demonstrations.recorded import recorded_choices as recorded_choices
+from robustirl.demonstrations.recordings import Recordings as Recordings
+from robustirl.demonstrations.recordings import record as record
 from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 from robustirl.demonstrations.trajectories import Demonstrations as Demonstrations
 from robustirl.demonstrations.trajectories import Episode as Episode
@@ -50,6 +52,7 @@ __all__ = [
     "DynamicsEstimate",
     "Episode",
     "OccupancyEstimate",
+    "Recordings",
     "episodes_needed",
     "estimate_alpha",
     "estimate_dynamics",
@@ -59,6 +62,7 @@ __all__ = [
     "from_rollout_buffer",
     "from_trajectories",
     "load",
+    "record",
     "recorded_choices",
     "rollout_gymnasium",
     "sample_demonstrations",

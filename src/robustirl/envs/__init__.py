@@ -6,6 +6,7 @@ Importing this package imports every module in it, and environments register the
 from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
+from robustirl.envs import physics as physics
 from robustirl.envs.buses import Buses as Buses
 from robustirl.envs.buses import bus_features as bus_features
 from robustirl.envs.buses import buses as buses

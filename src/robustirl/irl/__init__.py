@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING
 from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._result import Status as Status
+from robustirl.irl.adversarial.cloning import clone_behavior as clone_behavior
+from robustirl.irl.adversarial.config import ImitationConfig as ImitationConfig
+from robustirl.irl.adversarial.discriminator import LearntReward as LearntReward
+from robustirl.irl.adversarial.estimator import RobustImitation as RobustImitation
+from robustirl.irl.adversarial.fit import closest as closest
+from robustirl.irl.adversarial.fit import fit_imitation as fit_imitation
+from robustirl.irl.adversarial.fit import fit_imitation_many as fit_imitation_many
+from robustirl.irl.adversarial.result import ImitationFit as ImitationFit
+from robustirl.irl.adversarial.result import ImitationStep as ImitationStep
 from robustirl.irl.alpha_profile import profile_alpha as profile_alpha
 from robustirl.irl.alpha_rules import SHARE as SHARE
 from robustirl.irl.alpha_rules import AlphaCurves as AlphaCurves
@@ -72,6 +81,8 @@ __all__ = [
     "Fit",
     "FitVerdict",
     "History",
+    "ImitationConfig",
+    "ImitationFit",
     "Interrupted",
     "JointModel",
     "Judgment",
@@ -80,12 +91,16 @@ __all__ = [
     "RelativeEntropyFit",
     "RelativeEntropyIRL",
     "RobustIRL",
+    "RobustImitation",
     "Status",
     "Step",
     "TensorBoardLogger",
     "Trust",
     "WandbLogger",
+    "clone_behavior",
     "fit",
+    "fit_imitation",
+    "fit_imitation_many",
     "fit_jointly",
     "fit_many",
     "fit_relative_entropy",

@@ -56,7 +56,7 @@ def encode_tree(tree: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return {type(tree).__name__: each(tree)}
     if type(tree) is dict and all(isinstance(key, str) for key in tree):
         return {"dict": dict(zip(tree, each(tree.values()), strict=True))}
-    if isinstance(tree, jax.Array | np.ndarray):
+    if isinstance(tree, jax.Array | np.ndarray | np.generic):
         arrays[name] = np.asarray(tree)
         return {"array": name}
     warnings.warn(

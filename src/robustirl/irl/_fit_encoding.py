@@ -11,10 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl._runtime import short_repr, working_precision
-from robustirl.control import GaussianPolicy
+from robustirl.control import GaussianPolicy, Network, Scale
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
 from robustirl.irl._result import AbstractFit
+from robustirl.irl.adversarial.discriminator import LearntReward
+from robustirl.irl.adversarial.result import ImitationFit, ImitationHistory, ImitationVerdict
 from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY
 from robustirl.irl.mce.result import Diagnosis, Fit, FitVerdict, History
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
@@ -34,6 +36,7 @@ class FitKind(NamedTuple):
         records: Further fields that are records of single numbers, with their classes.
         renamed: Fields of the verdict by the names that files of version 0.1 have.
         precision: The field whose type is that of the fit.
+        rewards: Fields that are rewards learnt by a discriminator.
     """
 
     name: str
@@ -46,6 +49,7 @@ class FitKind(NamedTuple):
     records: dict[str, type]
     renamed: dict[str, str]
     precision: str
+    rewards: tuple[str, ...] = ()
 
 
 TABULAR = FitKind(
@@ -72,7 +76,20 @@ SAMPLED = FitKind(
     renamed={"valid": "sound"},
     precision="parameters",
 )
-KINDS = (TABULAR, SAMPLED)
+IMITATION = FitKind(
+    name="imitation-fit",
+    fit=ImitationFit,
+    history=ImitationHistory,
+    verdict=ImitationVerdict,
+    arrays=("alpha",),
+    trees={},
+    policies=("player", "opponent"),
+    records={},
+    renamed={},
+    precision="alpha",
+    rewards=("reward",),
+)
+KINDS = (TABULAR, SAMPLED, IMITATION)
 
 
 def kind_of(fit: object) -> FitKind:
@@ -98,6 +115,11 @@ def encode_fit(fit: AbstractFit) -> tuple[dict[str, Any], Arrays]:
         policy = getattr(fit, name)
         fields = {f.name: getattr(policy, f.name) for f in dataclasses.fields(policy)}
         note[name] = encode_tree(fields, f"fit.{name}", arrays)
+    for name in kind.rewards:
+        held = getattr(fit, name)
+        note[name] = {"sees": held.sees, "form": held.form}
+        parts = {"layers": held.network.layers, "scale": (held.scale.mean, held.scale.square, held.scale.count)}
+        note[name]["tree"] = encode_tree(parts, f"fit.{name}", arrays)
     return note, arrays
 
 
@@ -107,7 +129,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     arrays = _with_new_names(kind, arrays)
     if kind is TABULAR:
         arrays = _completed(arrays)
-    _require_shapes(arrays, *(_tabular_shapes(arrays) if kind is TABULAR else _sampled_shapes(arrays)))
+    _require_shapes(arrays, *_SHAPES[kind.name](arrays))
 
     def part(cls: type, name: str):
         return cls(**{f.name: jnp.asarray(arrays[f"fit.{name}.{f.name}"]) for f in dataclasses.fields(cls)})
@@ -116,6 +138,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     fields |= {name: decode_tree(note[name], arrays) for name in kind.trees}
     fields |= {name: GaussianPolicy(**decode_tree(note[name], arrays)) for name in kind.policies}
     fields |= {name: part(cls, name) for name, cls in kind.records.items()}
+    fields |= {name: _decode_reward(note[name], arrays) for name in kind.rewards}
     if kind is TABULAR:
         fields["objective"] = _objective(note.get("objective", OCCUPANCY))  # Files of 0.1 do not name it.
     return kind.fit(**fields, history=part(kind.history, "history"), verdict=part(kind.verdict, "verdict"))
@@ -125,6 +148,16 @@ def _objective(name: Any) -> str:
     if name not in (OCCUPANCY, LIKELIHOOD):
         raise ValueError(f"its objective is {short_repr(name)}")
     return name
+
+
+def _decode_reward(note: dict[str, Any], arrays: Arrays) -> LearntReward:
+    """Return a reward that a discriminator has learnt."""
+    choices = {field.name: field.type.__args__ for field in dataclasses.fields(LearntReward)[2:]}  # pyright: ignore
+    for name, allowed in choices.items():
+        if note[name] not in allowed:
+            raise ValueError(f"its reward has {name} {note[name]!r}")
+    parts = decode_tree(note["tree"], arrays)
+    return LearntReward(Network(parts["layers"]), Scale(*parts["scale"]), note["sees"], note["form"])
 
 
 def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
@@ -165,9 +198,18 @@ def _sampled_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
     return due, RelativeEntropyHistory, RelativeEntropyVerdict
 
 
+def _imitation_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
+    """Return the shapes that the arrays of an imitation need."""
+    del arrays
+    return {"alpha": ()}, ImitationHistory, ImitationVerdict
+
+
+_SHAPES = {TABULAR.name: _tabular_shapes, SAMPLED.name: _sampled_shapes, IMITATION.name: _imitation_shapes}
+
+
 def _require_shapes(arrays: Arrays, due: Shapes, history: type, verdict: type) -> None:
     """Refuse arrays of a fit whose shapes do not agree, or that hold no numbers."""
-    first = arrays["fit.history.dual" if history is History else "fit.history.feature_gap"]
+    first = arrays["fit.history.dual" if history is History else f"fit.history.{dataclasses.fields(history)[0].name}"]
     due = {f"history.{field.name}": first.shape[:1] for field in dataclasses.fields(history)} | due
     due |= {f"verdict.{field.name}": () for field in dataclasses.fields(verdict)}
     for name, shape in due.items():

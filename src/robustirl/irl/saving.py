@@ -23,7 +23,8 @@ from robustirl.irl._encoding import (
     encode_reward,
     encode_tree,
 )
-from robustirl.irl._fit_encoding import SAMPLED, TABULAR, decode_fit, encode_fit, kind_of
+from robustirl.irl._fit_encoding import KINDS, TABULAR, decode_fit, encode_fit, kind_of
+from robustirl.irl.adversarial.result import ImitationFit
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.inference import Inference
 from robustirl.irl.mce.problem import OCCUPANCY
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 
-def save_fit(fit: Fit | RelativeEntropyFit, path: str | os.PathLike[str]) -> None:
+def save_fit(fit: Fit | RelativeEntropyFit | ImitationFit, path: str | os.PathLike[str]) -> None:
     """Write a fit to an .npz file, of a finite world or of a sampled one.
 
     Example:
@@ -56,10 +57,10 @@ def save_fit(fit: Fit | RelativeEntropyFit, path: str | os.PathLike[str]) -> Non
     write_archive(Archive({"kind": kind.name, "fit": note}, arrays), path)
 
 
-def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit:
+def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit | ImitationFit:
     """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`."""
     note, arrays = read_archive(path)
-    kind = SAMPLED if note.get("kind") == SAMPLED.name else TABULAR
+    kind = next((kind for kind in KINDS if kind.name == note.get("kind")), TABULAR)
     return _understood(path, lambda: decode_fit(kind, note["fit"], arrays))
 
 

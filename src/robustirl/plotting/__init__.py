@@ -1,6 +1,8 @@
 """Figures of the library's objects: one of the two rooms that import matplotlib."""
 
 from robustirl.plotting.alpha import figure_alpha as figure_alpha
+from robustirl.plotting.film import figure_strip as figure_strip
+from robustirl.plotting.film import save_film as save_film
 from robustirl.plotting.fit import figure_fit as figure_fit
 from robustirl.plotting.maps import bare as bare
 from robustirl.plotting.maps import draw_policy as draw_policy

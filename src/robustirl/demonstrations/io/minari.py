@@ -3,8 +3,10 @@
 Minari keeps datasets under `MINARI_DATASETS_PATH`, or `~/.minari/datasets`. Nothing is downloaded here.
 """
 
+import contextlib
 import shutil
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,13 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
 
     An episode is terminated if its last step says so. States and actions number from 0, whatever the spaces' start.
     """
+    with open_minari(dataset) as (opened, name):
+        return _episodes(opened, name)
+
+
+@contextlib.contextmanager
+def open_minari(dataset: "minari.MinariDataset | str") -> "Iterator[tuple[minari.MinariDataset, str]]":
+    """Open a dataset or the id of a local one, with its name; what damage raises inside becomes a sentence."""
     name = dataset if isinstance(dataset, str) else None
     if isinstance(dataset, str):
         dataset = _local(dataset)
@@ -42,7 +51,7 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
     try:
         if name is None:
             require_self_contained(Path(dataset.storage.data_path))
-        return _episodes(dataset, name or dataset.spec.dataset_id)
+        yield dataset, name or dataset.spec.dataset_id
     except InvalidInputError:
         raise
     except Exception as error:  # What damaged metadata and HDF5 files raise is as varied as damage is.

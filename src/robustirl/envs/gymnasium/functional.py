@@ -93,7 +93,7 @@ class FunctionalWorld(DeviceModule):
         self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
     ) -> Float[Array, " n"]:
         """Return the next state and what it paid; actions out of bounds are clipped."""
-        key = jax.random.key((draws[0] * 2**32).astype(jnp.uint32))
+        key = jax.random.key((draws[0] * 2.0**32).astype(jnp.uint32))
         here, action = state[:-1], jnp.clip(action, *self.bounds)
         after = self.env.transition(here, action, key, self.params)
         return self._with_pay(after, self.env.reward(here, action, after, key, self.params))

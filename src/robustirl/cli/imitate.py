@@ -1,0 +1,188 @@
+"""`robustirl imitate`: robust imitation from observation in a world with bodies, and a film of the learners."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from robustirl._runtime import filled_whole, require_output_folder, single_precision
+from robustirl.cli.console import PhaseBars, console, say_files
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count, as_seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Imitate:
+    """Learn from what an expert was seen to do, in a world with another body, and film the learners.
+
+    Without --demos an expert is trained in the world that --expert-physics describes, and recorded. Two learners are
+    trained side by side: without an opponent (α = 1), and with one (--alpha). Example: robustirl imitate
+    --env cart-pole-swing-up --physics mass=0.2 --alpha 0.95
+    """
+
+    env: str = "cart-pole-swing-up"
+    """acrobot, cart-pole, cart-pole-swing-up, double-pendulum, mountain-car or pendulum; with MuJoCo installed also
+    inverted-double-pendulum, inverted-pendulum, hopper, half-cheetah, walker-2d, or the path of a model file."""
+    demos: str | None = None
+    """What was seen of the expert: a file of `Recordings` (.npz), or minari:ID; made on the spot if left out."""
+    alpha: float = 0.95
+    """α of the learner that is robust, between 0 and 1."""
+    physics: tuple[str, ...] = ()
+    """Parameters of the learner's world, such as mass=0.2 length=0.6."""
+    expert_physics: tuple[str, ...] = ()
+    """Parameters of the expert's world, where it is trained here."""
+    steps: int = 1_000_000
+    """Steps in the learner's world."""
+    expert_steps: int = 600_000
+    """Steps of the expert's training."""
+    episodes: int = 16
+    """Demonstrations to record."""
+    attempts: int = 3
+    """Trainings from different draws, of which the one closest to the expert is kept."""
+    seed: int = 0
+    """Decides all draws."""
+    out: Path = Path("out") / "imitate"
+    """The folder to write to."""
+
+
+def run_imitate(command: Imitate) -> int:
+    """Run the `imitate` command."""
+    from robustirl.irl import ImitationConfig
+
+    if not 0 < command.alpha < 1:
+        raise InvalidInputError(f"--alpha is {command.alpha}, but a number between 0 and 1 is needed.")
+    as_count("--episodes", command.episodes, 1)
+    as_count("--attempts", command.attempts, 1)
+    seed, config = as_seed("--seed", command.seed), ImitationConfig(steps=command.steps)
+    if min(command.steps, command.expert_steps) < config.ppo.batch:
+        raise InvalidInputError(f"--steps and --expert-steps need at least {config.ppo.batch} steps, one update.")
+    world = _world(command.env, _parameters("--physics", command.physics))
+    home = _world(command.env, _parameters("--expert-physics", command.expert_physics))
+    seen = None if command.demos is None else _read(command.demos)
+    require_output_folder(command.out)
+    with filled_whole(command.out) as folder:
+        files = _imitate(command, (world, home), seen, config, seed, folder)
+    say_files([command.out / name for name in files])
+    return 0
+
+
+def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, seed: int, folder: Path) -> list[str]:
+    from robustirl.control import measure_returns
+    from robustirl.irl import closest, fit_imitation_many, save_fit
+
+    (world, home), expert = worlds, None
+    bars, keys = PhaseBars(), list(jax.random.split(jax.random.key(seed), 4))
+    try:
+        if seen is None:
+            seen, expert = _demonstrations(command, home, keys[:2], bars)
+        alphas = [1.0, command.alpha]
+        count = command.attempts
+        trained = fit_imitation_many(
+            [world] * (2 * count),
+            [seen] * (2 * count),
+            [alpha for alpha in alphas for _ in range(count)],
+            config=config,
+            callbacks=[lambda step: bars.report("learning", step.steps, step.total)],
+            keys=list(jax.random.split(keys[2], count)) * 2,
+        )
+        fits = [closest(trained[:count]), closest(trained[count:])]
+    finally:
+        bars.stop()
+    policies = [fit.player for fit in fits]
+    names = ["α = 1", f"α = {command.alpha:g}"]
+    if expert is not None:
+        policies, names = [*policies, expert], [*names, "the expert"]
+    with single_precision():
+        returns = np.asarray(
+            measure_returns([world] * len(policies), policies, episodes=16, keys=[keys[3]] * len(policies))
+        ).mean(1)
+    console.print(f"{seen!r}; the learner's world: {world!r}", soft_wrap=True)
+    for name, value in zip(names, returns, strict=True):
+        place = " carried over" if name == "the expert" else ""
+        console.print(f"{name}{place}: return {value:.1f} in the learner's world (no learner saw a reward)")
+    for name, fit in zip(names, fits, strict=False):
+        console.print(f"{name}: {fit.judgment}", soft_wrap=True)
+    files = ["demos.npz"]
+    seen.save(folder / "demos.npz")
+    for alpha, fit in zip(alphas, fits, strict=True):
+        files.append(f"fit-alpha-{alpha:g}.npz")
+        save_fit(fit, folder / files[-1])
+    return files + _films(world, dict(zip(names, policies, strict=True)), folder)
+
+
+def _films(world: Any, policies: dict[str, Any], folder: Path) -> list[str]:
+    """Film one episode of each policy from the same start; worlds without bodies to draw have no film."""
+    from robustirl.plotting import figure_strip, save_figure, save_film
+
+    films = {}
+    for name, policy in policies.items():
+        states = _episode(world, policy)
+        films[name] = [world.equations.skeleton(state, world.parameters) for state in states]
+    if not all(film[0] for film in films.values()):
+        return []
+    written = save_figure(figure_strip(films), folder / "film")
+    return [path.name for path in written] + [save_film(folder / "film.gif", films).name]
+
+
+def _episode(world: Any, policy: Any) -> np.ndarray:
+    """Return the states of one episode of mean actions."""
+    from robustirl._runtime import in_working_precision
+    from robustirl.control import collect
+
+    with single_precision():
+        sampled = collect(
+            in_working_precision(world),
+            in_working_precision(policy),
+            episodes=1,
+            horizon=world.horizon,
+            mean_action=True,
+            key=jax.random.key(0),
+        )
+        return np.asarray(sampled.states)[: int(sampled.lengths[0]) + 1, 0, :-1]
+
+
+def _demonstrations(command: Imitate, home: Any, keys: list, bars: PhaseBars) -> tuple[Any, Any]:
+    """Train an expert, and return what is seen of it, and its policy."""
+    from robustirl.control import train_policy
+    from robustirl.demonstrations import record
+
+    trained = train_policy(
+        home,
+        steps=command.expert_steps,
+        callback=lambda done, of: bars.report("training an expert", done, of),
+        key=keys[0],
+    )
+    return record(home, trained.policy, episodes=command.episodes, key=keys[1]).without_actions(), trained.policy
+
+
+def _read(demos: str) -> Any:
+    """Return recordings from a file or a Minari dataset, without their actions."""
+    from robustirl.demonstrations import Recordings
+
+    kind, _, name = demos.partition(":")
+    found = Recordings.from_minari(name) if kind == "minari" and name else Recordings.load(demos)
+    return found.without_actions()
+
+
+def _world(name: str, parameters: dict[str, float]) -> Any:
+    from robustirl.envs import physics
+
+    if name in physics.names():
+        return physics.make(name).changed(**parameters)
+    return physics.mujoco_world(name, fast=True, **parameters)
+
+
+def _parameters(option: str, words: tuple[str, ...]) -> dict[str, float]:
+    """Return parameters from words such as mass=0.2."""
+    found = {}
+    for word in words:
+        name, equals, number = word.partition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InvalidInputError(f"{option} has {word!r}, but name=number is needed, such as mass=0.2.")
+    return found

@@ -1,0 +1,284 @@
+r"""Proximal policy optimization for one player or for two that play against each other, from segments of episodes.
+
+One critic V(s) serves both sides, since the game is zero-sum. With advantages A_t (GAE), scaled to deviation one, the
+player raises and the opponent lowers
+
+    E[ min(ρ_t A_t, clip(ρ_t, 1 - ε, 1 + ε) A_t) ],        ρ_t = π(a_t|s_t) / π_old(a_t|s_t),
+
+each over the steps in which its own action was executed. At α = 1 the opponent never acts and this is ordinary PPO
+(Schulman et al., 2017). Features are scaled by their running mean and deviation, rewards by the running deviation of
+the discounted return; `folded` puts the scale of the features into a policy's first layer.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from robustirl.control.networks import Network, Scale
+from robustirl.control.policies import GaussianPolicy, network_policy
+from robustirl.control.policy_gradient import Players
+from robustirl.control.segments import Field, Segment
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count, as_positive
+from robustirl.types import Tree
+
+
+@dataclasses.dataclass(frozen=True)
+class PPOConfig:
+    """How policies are improved from segments of episodes.
+
+    Args:
+        environments: N, episodes side by side.
+        segment: T, steps of each between two updates.
+        epochs: Passes over a segment.
+        minibatches: Parts of a segment, one gradient step each.
+        learning_rate: Of Adam.
+        final_rate: What remains of it at the end, as a share; it falls linearly.
+        opponent_rate: The opponent's learning rate as a multiple of the player's.
+        clip: ε, the range 1 ± ε of the ratio of densities.
+        gae_decay: λ of GAE.
+        entropy: Weight of the entropy of both policies.
+        gradient_norm: The largest norm of a gradient; longer ones are scaled down.
+        hidden: Widths of the hidden layers of policies and critic.
+        deviation: σ of both policies at the start.
+        deviations: The bounds within which σ is held.
+
+    Example:
+        >>> PPOConfig(environments=16).segment
+        64
+    """
+
+    environments: int = 64
+    segment: int = 64
+    epochs: int = 4
+    minibatches: int = 4
+    learning_rate: float = 1e-3
+    final_rate: float = 0.1
+    opponent_rate: float = 1.0
+    clip: float = 0.2
+    gae_decay: float = 0.95
+    entropy: float = 0.0
+    gradient_norm: float = 0.5
+    hidden: tuple[int, ...] = (64, 64)
+    deviation: float = 0.6
+    deviations: tuple[float, float] = (0.05, 1.0)
+
+    def __post_init__(self) -> None:
+        for name in ("environments", "segment", "epochs", "minibatches"):
+            as_count(name, getattr(self, name), 1)
+        for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
+            as_positive(name, getattr(self, name))
+        for width in self.hidden:
+            as_count("the width of a hidden layer", width, 1)
+        if self.environments * self.segment % self.minibatches:
+            raise InvalidInputError(
+                f"minibatches is {self.minibatches}, which does not divide the {self.environments * self.segment} steps"
+                " of a segment; change one of them."
+            )
+
+    @property
+    def batch(self) -> int:
+        """Steps between two updates, of all episodes."""
+        return self.environments * self.segment
+
+
+class Memories(eqx.Module):
+    """What Adam remembers of each network."""
+
+    player: Tree
+    opponent: Tree
+    critic: Tree
+
+
+class Agents(eqx.Module):
+    """Both policies, the critic, and what training remembers.
+
+    Attributes:
+        players: The policies, which see scaled features.
+        critic: V, of scaled features.
+        scale: The scale of features.
+        reward_scale: The scale of discounted returns.
+        running: `[N]`, the discounted return of each episode so far.
+        memories: Of the optimizer.
+    """
+
+    players: Players
+    critic: Network
+    scale: Scale
+    reward_scale: Scale
+    running: Float[Array, "*batch N"]
+    memories: Memories
+
+
+def _rule(config: PPOConfig, rate: float, updates: int) -> optax.GradientTransformation:
+    steps = max(updates * config.epochs * config.minibatches, 1)
+    schedule = optax.linear_schedule(rate, rate * config.final_rate, steps)
+    return optax.chain(optax.clip_by_global_norm(config.gradient_norm), optax.adam(schedule, eps=1e-5))
+
+
+def _rules(config: PPOConfig, updates: int) -> tuple[optax.GradientTransformation, ...]:
+    rate = config.learning_rate
+    return tuple(_rule(config, r, updates) for r in (rate, rate * config.opponent_rate, rate))
+
+
+def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) -> Agents:
+    """Return agents that have learnt nothing."""
+    first, second, third = jax.random.split(key, 3)
+    make = lambda key: network_policy(features, actions, hidden=config.hidden, deviation=config.deviation, key=key)  # noqa: E731
+    players, critic = Players(make(first), make(second)), Network.create(features, config.hidden, key=third)
+    parts = (players.player, players.opponent, critic)
+    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, 1), parts, strict=True)))  # pyright: ignore
+    running = jnp.zeros(config.environments, dtype=float)
+    return Agents(players, critic, Scale.empty(features), Scale.empty(1), running, memories)
+
+
+def improve(
+    agents: Agents,
+    segment: Segment,
+    rewards: Float[Array, "T N"],
+    discount: Float[Array, ""],
+    config: PPOConfig,
+    updates: int,
+    key: PRNGKeyArray,
+) -> Agents:
+    """Take all gradient steps on one segment, one of `updates` in all, under these rewards."""
+    running, returns = _discounted(agents.running, rewards, segment, discount)
+    reward_scale = agents.reward_scale.seen(returns.reshape(-1, 1))
+    rewards = rewards / jnp.maximum(reward_scale.deviation[0], 1e-4)
+    values = agents.critic(agents.scale(segment.features))
+    after = agents.critic(agents.scale(segment.next_features))
+    advantages = _advantages(rewards, values, after, segment, discount, config.gae_decay)
+    targets = advantages + values
+    centred = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    inputs = agents.scale(segment.features)
+    rows = (inputs, segment.actions, segment.by_player, segment.log_densities, centred, targets)
+    rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
+    rules = _rules(config, updates)
+
+    def loss(parts: tuple[GaussianPolicy, GaussianPolicy, Network], batch: Any) -> Float[Array, ""]:
+        player, opponent, critic = parts
+        inputs, actions, by_player, old, weights, targets = batch
+        ours = _clipped(player, inputs, actions, old, weights, by_player, config.clip)
+        theirs = _clipped(opponent, inputs, actions, old, -weights, ~by_player, config.clip)
+        entropy = config.entropy * (player.entropy() + opponent.entropy())
+        return -(ours + theirs + entropy) + ((critic(inputs) - targets) ** 2).mean() / 2
+
+    def follow(carry: Any, batch: Any) -> tuple[Any, None]:
+        parts, memories = carry
+        gradients = jax.grad(loss)(parts, batch)
+        moved, kept = [], []
+        for rule, part, gradient, memory in zip(rules, parts, gradients, memories, strict=True):
+            change, memory = rule.update(gradient, memory, part)  # pyright: ignore[reportArgumentType]
+            moved.append(optax.apply_updates(part, change))
+            kept.append(memory)
+        return ((_held(moved[0], config), _held(moved[1], config), moved[2]), tuple(kept)), None
+
+    def epoch(carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
+        order = jax.random.permutation(key, config.batch).reshape(config.minibatches, -1)
+        return jax.lax.scan(follow, carry, jax.tree.map(lambda leaf: leaf[order], rows))
+
+    memories = agents.memories
+    carry = (
+        (agents.players.player, agents.players.opponent, agents.critic),
+        (memories.player, memories.opponent, memories.critic),
+    )
+    (parts, kept), _ = jax.lax.scan(epoch, carry, jax.random.split(key, config.epochs))
+    learnt = Agents(
+        Players(*parts[:2]),
+        parts[2],
+        agents.scale.seen(segment.features.reshape(-1, segment.features.shape[-1])),
+        reward_scale,
+        running,
+        Memories(*kept),
+    )
+    # One absurd segment must not turn a network into numbers that are none.
+    sound = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learnt)]).all()
+    return jax.tree.map(lambda new, old: jnp.where(sound, new, old), learnt, agents)
+
+
+def folded(policy: GaussianPolicy, scale: Scale) -> GaussianPolicy:
+    """Return the same policy as a function of features that are not scaled.
+
+    Example:
+        >>> policy = network_policy(2, 1, hidden=(4,), key=jax.random.key(0))
+        >>> policy = eqx.tree_at(lambda p: p.weights[-1], policy, jnp.ones((4, 1)))
+        >>> scale, x = Scale(jnp.array([1.0, -2.0]), jnp.array([4.0, 0.25]), jnp.array(9.0)), jnp.array([3.0, 1.0])
+        >>> bool(jnp.allclose(folded(policy, scale).mean(x), policy.mean(scale(x)), atol=1e-5))
+        True
+    """
+    weight = policy.weights[0] / scale.deviation[:, None]
+    bias = policy.biases[0] - scale.mean @ weight
+    return eqx.tree_at(lambda p: (p.weights[0], p.biases[0]), policy, (weight, bias))
+
+
+def _held(policy: GaussianPolicy, config: PPOConfig) -> GaussianPolicy:
+    low, high = (jnp.log(jnp.asarray(bound, dtype=float)) for bound in config.deviations)
+    return eqx.tree_at(lambda p: p.log_deviation, policy, jnp.clip(policy.log_deviation, low, high))
+
+
+def _clipped(
+    policy: GaussianPolicy,
+    inputs: Float[Array, "n d"],
+    actions: Float[Array, "n a"],
+    old: Float[Array, " n"],
+    weights: Float[Array, " n"],
+    mask: Array,
+    clip: float,
+) -> Float[Array, ""]:
+    """Return the clipped objective of one side, the mean over all steps; those of the other side count as zero."""
+    ratio = jnp.exp(jnp.clip(jnp.where(mask, policy.log_density(inputs, actions) - old, 0), -20, 20))
+    terms = jnp.minimum(ratio * weights, jnp.clip(ratio, 1 - clip, 1 + clip) * weights)
+    return jnp.where(mask, terms, 0).mean()
+
+
+def _discounted(
+    running: Float[Array, " N"], rewards: Float[Array, "T N"], segment: Segment, discount: Float[Array, ""]
+) -> tuple[Float[Array, " N"], Float[Array, "T N"]]:
+    """Return the discounted sum of rewards of each episode so far, after every step."""
+
+    def step(total: Float[Array, " N"], row: Any):
+        reward, over = row
+        total = reward + discount * total
+        return jnp.where(over, 0, total), total
+
+    return jax.lax.scan(step, running, (rewards, segment.over))
+
+
+def _advantages(
+    rewards: Float[Array, "T N"],
+    values: Float[Array, "T N"],
+    after: Float[Array, "T N"],
+    segment: Segment,
+    discount: Float[Array, ""],
+    decay: float,
+) -> Float[Array, "T N"]:
+    """Return GAE. A state that ended an episode is worth nothing; one at the horizon what the critic says."""
+    errors = rewards + discount * jnp.where(segment.terminated, 0, after) - values
+
+    def back(later: Float[Array, " N"], row: Any):
+        error, over = row
+        total = error + discount * decay * jnp.where(over, 0, later)
+        return total, total
+
+    return jax.lax.scan(back, jnp.zeros_like(errors[0]), (errors, segment.over), reverse=True)[1]
+
+
+RewardFunction = Callable[[Float[Array, "*n d"], Float[Array, "*n d"]], Float[Array, "*n"]]
+"""A reward of φ(s) and φ(s')."""
+
+
+def as_field(world: Any, count: int) -> Field:
+    """Return N copies of a world, or the N worlds of a list as one field.
+
+    A list gives every environment a world of its own, one after the other.
+    """
+    if not isinstance(world, list | tuple):
+        return Field(world, each=False)
+    picked = [world[place % len(world)] for place in range(count)]
+    return Field(jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked), each=True)

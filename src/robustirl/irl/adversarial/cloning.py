@@ -1,0 +1,80 @@
+"""Behavior cloning: the expert's actions, copied. The plainest control for imitation, where actions are recorded."""
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from robustirl._runtime import BoundedJit, single_precision
+from robustirl.control import GaussianPolicy, PPOConfig, Scale, folded, network_policy
+from robustirl.demonstrations import Recordings
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count
+
+
+def clone_behavior(
+    demonstrations: Recordings,
+    *,
+    steps: int = 2000,
+    batch: int = 256,
+    learning_rate: float = 1e-3,
+    config: PPOConfig = PPOConfig(),
+    key: PRNGKeyArray,
+) -> GaussianPolicy:
+    """Return a policy whose mean action is that of the expert, by least squares.
+
+    Args:
+        demonstrations: Observations with actions.
+        steps: Gradient steps of Adam.
+        batch: Steps of the expert in each.
+        learning_rate: Of Adam.
+        config: The widths of the network and its deviation.
+        key: Decides the start and the batches.
+
+    Example:
+        >>> import numpy as np
+        >>> seen = np.linspace(-1, 1, 101)[:, None]
+        >>> policy = clone_behavior(Recordings.from_arrays([seen], [2 * seen[:-1]]), steps=500, key=jax.random.key(0))
+        >>> bool(abs(policy.mean(jnp.array([0.5]))[0] - 1) < 0.1)
+        True
+    """
+    if demonstrations.actions is None:
+        raise InvalidInputError("the demonstrations have no actions, and cloning copies actions; record them as well.")
+    as_count("steps", steps, 1)
+    with single_precision():
+        seen, done = (
+            jnp.asarray(part, dtype=float)
+            for part in (demonstrations.pairs()[0], jnp.concatenate(list(map(jnp.asarray, demonstrations.actions))))
+        )
+        return _clone(seen, done, steps, as_count("batch", batch, 1), learning_rate, config, key)
+
+
+def _learn_actions(
+    seen: Float[Array, "n d"],
+    done: Float[Array, "n a"],
+    steps: int,
+    batch: int,
+    rate: float,
+    config: PPOConfig,
+    key: PRNGKeyArray,
+) -> GaussianPolicy:
+    first, rest = jax.random.split(key)
+    scale = Scale.empty(seen.shape[1]).seen(seen)
+    policy = network_policy(seen.shape[1], done.shape[1], hidden=config.hidden, deviation=config.deviation, key=first)
+    rule = optax.adam(optax.linear_schedule(rate, rate / 10, steps))
+
+    def loss(policy: GaussianPolicy, chosen: Array) -> Float[Array, ""]:
+        return ((policy.mean(scale(seen[chosen])) - done[chosen]) ** 2).mean()
+
+    def follow(carry, key: PRNGKeyArray):
+        policy, memory = carry
+        gradient = jax.grad(loss)(policy, jax.random.randint(key, (batch,), 0, seen.shape[0]))
+        change, memory = rule.update(gradient, memory)
+        return (optax.apply_updates(policy, change), memory), None
+
+    carry = (policy, rule.init(policy))  # pyright: ignore[reportArgumentType]
+    (policy, _), _ = jax.lax.scan(follow, carry, jax.random.split(rest, steps))
+    return folded(policy, scale)  # pyright: ignore[reportArgumentType]
+
+
+_clone = BoundedJit(_learn_actions)

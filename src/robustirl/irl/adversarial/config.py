@@ -1,0 +1,49 @@
+"""The settings of robust imitation from observation, in one frozen dataclass."""
+
+import dataclasses
+from typing import Literal
+
+from robustirl.control import PPOConfig, require_choice
+from robustirl.mdp import as_count, as_positive
+
+
+@dataclasses.dataclass(frozen=True)
+class ImitationConfig:
+    """How the discriminator and the policies are trained.
+
+    Args:
+        steps: Steps in the learner's world, of all environments together.
+        sees: What the discriminator compares: `transitions` (φ(s), φ(s')), as in GAIfO, or `states` φ(s') alone, which
+            matches what the expert's states are and not how they follow each other.
+        reward: What is made of its logit x, large where a step looks like the expert's. `positive` is log(1 + eˣ):
+            every step is worth something, which suits worlds where to end is to fail. `negative` is -log(1 + e⁻ˣ):
+            every step costs, which suits worlds with a goal. `logit` is x itself.
+        hidden: Widths of the discriminator's hidden layers.
+        learning_rate: Of its Adam.
+        discriminator_steps: Its gradient steps for each segment.
+        batch: Steps of the expert and of the learner in each of them.
+        penalty: Weight of (‖∇x‖ - 1)² between both samples (Gulrajani et al., 2017), which keeps it smooth.
+        ppo: How the policies are trained.
+
+    Example:
+        >>> ImitationConfig(steps=100_000).sees
+        'transitions'
+    """
+
+    steps: int = 600_000
+    sees: Literal["transitions", "states"] = "transitions"
+    reward: Literal["positive", "negative", "logit"] = "positive"
+    hidden: tuple[int, ...] = (64, 64)
+    learning_rate: float = 3e-4
+    discriminator_steps: int = 4
+    batch: int = 512
+    penalty: float = 1.0
+    ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "discriminator_steps", "batch"):
+            as_count(name, getattr(self, name), 1)
+        for name in ("learning_rate", "penalty"):
+            as_positive(name, getattr(self, name))
+        for name in ("sees", "reward"):
+            require_choice(self, name)

@@ -1,0 +1,132 @@
+"""`RobustImitation`: robust imitation from observation with the manners of scikit-learn's estimators."""
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl.control import GaussianPolicy, World
+from robustirl.demonstrations import Recordings
+from robustirl.irl._callbacks import Interrupted
+from robustirl.irl.adversarial.config import ImitationConfig
+from robustirl.irl.adversarial.fit import fit_imitation
+from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
+from robustirl.irl.estimator import NotFittedError
+from robustirl.irl.judgment import Judgment
+from robustirl.irl.saving import save_fit
+
+
+class RobustImitation:
+    """Learn to go where an expert went, in a world that moves differently.
+
+    Args:
+        alpha: α in (0, 1]: 1 for GAIfO, less for an opponent who acts with probability 1-α.
+        config: How to train; `ImitationConfig()` if None.
+        horizon: After how many steps an episode is cut off; the world's own if None.
+        attempts: Fits from different draws, of which the closest to the expert is kept; see `fit_imitation`.
+        seed: Decides all draws.
+
+    Attributes:
+        fit_: The fit: policies, reward, history, verdict.
+        policy_: The player's policy, a function of observations.
+        judgment_: Whether to use it.
+
+    Example:
+        >>> from robustirl.control import PPOConfig
+        >>> from robustirl.envs import physics
+        >>> seen = Recordings.from_arrays([np.tile([1.0, 0.0, 0.0], (20, 1))] * 2)
+        >>> small = ImitationConfig(steps=256, ppo=PPOConfig(environments=8, segment=16, hidden=(8,)))
+        >>> model = RobustImitation(alpha=0.9, config=small).fit(physics.make("pendulum"), seen)
+        >>> model.predict([1.0, 0.0, 0.0]).shape
+        (1,)
+    """
+
+    fit_: ImitationFit
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        config: ImitationConfig | None = None,
+        horizon: int | None = None,
+        attempts: int = 1,
+        seed: int = 0,
+    ):
+        self.alpha = alpha
+        self.config = config
+        self.horizon = horizon
+        self.attempts = attempts
+        self.seed = seed
+
+    def fit(
+        self,
+        world: World | Sequence[World],
+        demonstrations: Recordings,
+        *,
+        callbacks: Sequence[Callable[[ImitationStep], object]] = (),
+    ) -> "RobustImitation":
+        """Learn, and return the estimator; on Ctrl-C it keeps what it has learnt, and `Interrupted` is raised."""
+        try:
+            self.fit_ = fit_imitation(
+                world,
+                demonstrations,
+                alpha=self.alpha,
+                config=ImitationConfig() if self.config is None else self.config,
+                horizon=self.horizon,
+                attempts=self.attempts,
+                callbacks=callbacks,
+                key=jax.random.key(self.seed),
+            )
+        except Interrupted as interrupted:
+            if interrupted.fit:
+                self.fit_ = interrupted.fit[0]
+            raise
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "fit_":
+            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet; call fit first.")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def policy_(self) -> GaussianPolicy:
+        """The player's policy."""
+        return self.fit_.player
+
+    @property
+    def judgment_(self) -> Judgment:
+        """Whether to use it."""
+        return self.fit_.judgment
+
+    def predict(self, observations: Any) -> np.ndarray:
+        """Return the player's mean action for an observation, or for each row of several."""
+        return np.asarray(self.policy_.mean(jnp.asarray(observations, dtype=float)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fit to an .npz file, which `robustirl.irl.load_fit` reads."""
+        save_fit(self.fit_, path)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of the constructor."""
+        del deep
+        return {
+            name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
+        }
+
+    def set_params(self, **parameters: Any) -> "RobustImitation":
+        """Change parameters of the constructor."""
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        given = {
+            name: value
+            for name, value in self.get_params().items()
+            if value is not None and name not in ("seed", "attempts")
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"

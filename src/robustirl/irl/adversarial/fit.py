@@ -1,0 +1,291 @@
+r"""Robust imitation from observation: adversarial state matching in the learner's world, against an opponent.
+
+A discriminator learns to tell the expert's transitions from those of the mixture of two policies in the learner's
+world: in every step the player's action is executed with probability α, else the opponent's. The player is paid for
+looking like the expert, the opponent for spoiling that. At α = 1 the opponent never acts, and this is GAIfO (Torabi et
+al., 2018); with `sees="states"` it matches states alone. The two-player form is that of Viano et al. (2022).
+
+No action of the expert, no reward and nothing of the expert's world is used. All fits of a batch advance in lockstep in
+one compiled program, in single precision.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from robustirl._runtime import BoundedJit, single_precision
+from robustirl.control import (
+    Agents,
+    Players,
+    Progress,
+    Scale,
+    Setting,
+    Walkers,
+    World,
+    begin_batch,
+    folded,
+    settle,
+    stacked,
+    take_batch,
+    walk,
+)
+from robustirl.demonstrations import Recordings
+from robustirl.errors import InvalidInputError
+from robustirl.irl._batch import one_for_each
+from robustirl.irl._callbacks import Loop, run_with_callbacks
+from robustirl.irl._result import require_success
+from robustirl.irl.adversarial.config import ImitationConfig
+from robustirl.irl.adversarial.discriminator import Discriminator, LearntReward
+from robustirl.irl.adversarial.result import (
+    ImitationFit,
+    ImitationHistory,
+    ImitationStep,
+    ImitationVerdict,
+    states_gap,
+)
+from robustirl.mdp import as_count, as_floats
+
+SAMPLE = 2000
+"""The most states of each side that the gap is computed from."""
+
+
+def fit_imitation(
+    world: World | Sequence[World],
+    demonstrations: Recordings,
+    *,
+    alpha: float = 1.0,
+    config: ImitationConfig = ImitationConfig(),
+    horizon: int | None = None,
+    attempts: int = 1,
+    callbacks: Sequence[Callable[[ImitationStep], object]] = (),
+    key: PRNGKeyArray,
+    throw: bool = True,
+) -> ImitationFit:
+    """Learn a policy for the learner's world that goes where the expert went.
+
+    Args:
+        world: The learner's world; its reward is not used. Several worlds of one kind are spread over the environments
+            (domain randomization).
+        demonstrations: What was seen of the expert, in the features of the world. Actions are not used.
+        alpha: α in (0, 1]: 1 for GAIfO, less for an opponent who acts with probability 1-α.
+        config: How to train.
+        horizon: After how many steps an episode is cut off; the world's own if it has one, else 200.
+        attempts: Fits from different draws, trained in lockstep, of which the one whose player is closest to the
+            expert is returned. Training is not convex, and some draws end far away.
+        callbacks: Called with an `ImitationStep` from time to time; one that answers False ends the fit. Ctrl-C then
+            raises `Interrupted` with the fit so far.
+        key: Decides all draws.
+        throw: Raise `ConvergenceError` if numbers that are not finite come up.
+
+    Example:
+        >>> from robustirl.control import PPOConfig
+        >>> from robustirl.envs import physics
+        >>> seen = Recordings.from_arrays([np.tile([1.0, 0.0, 0.0], (20, 1))] * 2)  # A pendulum that stands.
+        >>> small = ImitationConfig(steps=256, ppo=PPOConfig(environments=8, segment=16, hidden=(8,)))
+        >>> fit = fit_imitation(physics.make("pendulum"), seen, alpha=0.9, config=small, key=jax.random.key(0))
+        >>> fit.verdict.status.value, fit.player.weights[0].shape
+        ('budget', (3, 8))
+    """
+    count = as_count("attempts", attempts, 1)
+    fits = fit_imitation_many(
+        [world] * count,
+        [demonstrations] * count,
+        [alpha] * count,
+        config=config,
+        horizon=horizon,
+        callbacks=callbacks,
+        keys=[key] if count == 1 else list(jax.random.split(key, count)),
+        throw=throw,
+    )
+    return closest(fits)
+
+
+def closest(fits: Sequence[ImitationFit]) -> ImitationFit:
+    """Return the fit whose player's states are closest to the expert's, by what the learner can see."""
+    return min(fits, key=lambda fit: float(fit.verdict.gap) if bool(fit.verdict.valid) else float("inf"))
+
+
+def fit_imitation_many(
+    worlds: Sequence[World | Sequence[World]],
+    demonstrations: Sequence[Recordings],
+    alphas: float | Sequence[float] = 1.0,
+    *,
+    config: ImitationConfig = ImitationConfig(),
+    horizon: int | None = None,
+    callbacks: Sequence[Callable[[ImitationStep], object]] = (),
+    keys: Sequence[PRNGKeyArray],
+    throw: bool = True,
+) -> list[ImitationFit]:
+    """Train many fits in lockstep: seeds, α, worlds and experts are entries of one batch.
+
+    Args:
+        worlds: The learner's world of each, all of one kind.
+        demonstrations: The expert of each. A batch uses as many of the expert's steps as the smallest has.
+        alphas: One α for all, or one for each.
+        config: See `fit_imitation`.
+        horizon: See `fit_imitation`.
+        callbacks: See `fit_imitation`; reports are means over the batch.
+        keys: One key a fit.
+        throw: See `fit_imitation`.
+    """
+    alphas = one_for_each(alphas, len(worlds))
+    if not len(worlds) == len(demonstrations) == len(alphas) == len(keys) > 0:
+        raise InvalidInputError(
+            f"{len(worlds)} worlds, {len(demonstrations)} demonstrations, {len(alphas)} alphas and {len(keys)} keys"
+            " were given, but one of each per fit is needed, and at least one."
+        )
+    if not isinstance(config, ImitationConfig):
+        raise InvalidInputError(f"config is {config!r}, but an ImitationConfig is needed.")
+    with single_precision():
+        problem = _Problem(worlds, demonstrations, [_as_alpha(alpha) for alpha in alphas], config, horizon, keys)
+        fits, _ = run_with_callbacks(problem, (problem.begin(), ()), callbacks)
+    if throw:
+        for index, fit in enumerate(fits):
+            require_success(fit, None, f" of fit {index}" if len(fits) > 1 else "")
+    return fits
+
+
+class _Problem(Loop[Any, list[ImitationFit]]):
+    """A batch of fits. A state is where the training is, and the logs of its stretches."""
+
+    def __init__(
+        self,
+        worlds: Sequence[World | Sequence[World]],
+        demonstrations: Sequence[Recordings],
+        alphas: Sequence[float],
+        config: ImitationConfig,
+        horizon: int | None,
+        keys: Sequence[PRNGKeyArray],
+    ):
+        settings = [
+            settle(world, alpha, config.steps, config.ppo, horizon) for world, alpha in zip(worlds, alphas, strict=True)
+        ]
+        self.config, self.alphas, self.updates = config, alphas, settings[0].updates
+        self.demonstrations = list(demonstrations)
+        for world, seen in zip(worlds, demonstrations, strict=True):
+            _require_recordings(seen, world[0] if isinstance(world, Sequence) else world)
+        self.stretch = max(1, self.updates // 20)
+        size = min(seen.steps for seen in demonstrations)
+        judges = [_discriminator(seen, config, size) for seen in demonstrations]
+        split = [jax.random.split(key) for key in keys]
+        memories = [judge.create(first) for judge, (first, _) in zip(judges, split, strict=True)]
+        self.setting, self.judge, self.memory = stacked(settings, judges, memories)
+        self.scales = jax.tree.map(np.asarray, self.judge.scale)
+        self.keys = jnp.stack([second for _, second in split])
+
+    def begin(self) -> Any:
+        return begin_batch(self.setting, self.memory, self.keys)
+
+    def advance(self, state: Any) -> Any:
+        run, logs = state
+        run, progress = take_batch(self.setting, self.judge, run, self.stretch)
+        return run, (*logs, progress)
+
+    def is_over(self, state: Any) -> bool:
+        return len(state[1]) * self.stretch >= self.updates
+
+    def report(self, state: Any) -> ImitationStep:
+        batch, last = self.config.ppo.batch, state[1][-1]
+        taken = len(state[1]) * self.stretch
+        accuracy, length = (np.asarray(part)[:, -1] for part in (last.report["accuracy"], last.episode_length))
+        shown = float(np.nanmean(length)) if np.isfinite(length).any() else float("nan")
+        return ImitationStep(taken * batch, self.updates * batch, float(accuracy.mean()), shown)
+
+    def finish(self, state: Any, stopped: bool) -> list[ImitationFit]:
+        run, logs = state
+        progress = jax.tree.map(lambda *leaves: np.concatenate([np.asarray(x) for x in leaves], axis=1), *logs)
+        run = jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), run)
+        visited = np.asarray(_player_states(self.setting, run.agents, self.keys))
+        return [self._one(index, run, progress, visited[index], stopped) for index in range(len(self.alphas))]
+
+    def _one(self, index: int, run: Any, progress: Progress, visited: np.ndarray, stopped: bool) -> ImitationFit:
+        # On the host: slices of a device's arrays would be a transfer each.
+        agents, memory, scale, log = jax.tree.map(
+            lambda leaf: leaf[index], (run.agents, run.memory, self.scales, progress)
+        )
+        players = [folded(side, agents.scale) for side in (agents.players.player, agents.players.opponent)]
+        seen = self.demonstrations[index]
+        mixed = np.asarray(run.recent[index]).reshape(-1, seen.width)
+        expert = _sample(np.concatenate(seen.observations))
+        halves = [np.concatenate(part) for part in (seen.observations[::2], seen.observations[1::2]) if part]
+        own = states_gap(_sample(halves[0]), _sample(halves[1])) if len(halves) == 2 else float("nan")
+        finite = all(bool(np.isfinite(leaf).all()) for leaf in jax.tree.leaves((agents.players, memory)))
+        verdict = ImitationVerdict(
+            converged=jnp.asarray(False),
+            valid=jnp.asarray(finite),
+            stopped=jnp.asarray(stopped),
+            updates=jnp.asarray(log.reward.shape[0]),
+            gap=jnp.asarray(states_gap(expert, _sample(visited.reshape(-1, seen.width))), dtype=float),
+            mixture_gap=jnp.asarray(states_gap(expert, _sample(mixed)), dtype=float),
+            expert_gap=jnp.asarray(own, dtype=float),
+            accuracy=log.report["accuracy"][-1],
+        )
+        history = ImitationHistory(log.reward, log.episode_length, log.report["accuracy"])
+        return ImitationFit(
+            player=players[0],
+            opponent=players[1],
+            reward=LearntReward(memory[0], scale, self.config.sees, self.config.reward),
+            alpha=jnp.asarray(self.alphas[index]),
+            history=history,
+            verdict=verdict,
+        )
+
+
+def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[Array, "fits T N d"]:
+    """Return what episodes of each player alone show, from their start."""
+
+    def one(setting: Setting, agents: Agents, key: PRNGKeyArray) -> Float[Array, "T N d"]:
+        first, second = jax.random.split(key)
+        count = setting.config.environments
+        states = setting.field.initial(jax.random.split(first, count))
+        walkers = Walkers(states, jnp.zeros(count, int), jnp.zeros(count, dtype=float))
+        alone = Players(agents.players.player, agents.players.player)
+        alpha, horizon = jnp.ones((), dtype=float), setting.horizon
+        return walk(setting.field, alone, agents.scale, alpha, walkers, steps=horizon, horizon=horizon, key=second)[
+            1
+        ].features
+
+    return jax.vmap(one)(setting, agents, keys)
+
+
+_player_states = BoundedJit(_walk_alone)
+
+
+def _is_key(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _discriminator(seen: Recordings, config: ImitationConfig, size: int) -> Discriminator:
+    before, after = seen.pairs()
+    kept = np.random.default_rng(0).permutation(len(before))[:size]
+    scale = Scale.empty(seen.width).seen(jnp.asarray(after, dtype=float))
+    return Discriminator(jnp.asarray(before[kept], dtype=float), jnp.asarray(after[kept], dtype=float), scale, config)
+
+
+def _sample(rows: np.ndarray) -> np.ndarray:
+    return rows[np.random.default_rng(0).permutation(len(rows))[:SAMPLE]]
+
+
+def _require_recordings(seen: object, world: Any) -> None:
+    if not isinstance(seen, Recordings):
+        raise InvalidInputError(
+            f"the demonstrations are a {type(seen).__name__}, but Recordings are needed;"
+            " make them with robustirl.demonstrations.Recordings.from_arrays."
+        )
+    shape = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
+    if shape != (seen.width,):
+        raise InvalidInputError(
+            f"the demonstrations have {seen.width} numbers an observation, but the world shows {shape[0]};"
+            " record what the learner's world shows of a state."
+        )
+
+
+def _as_alpha(alpha: object) -> float:
+    number = as_floats("alpha", alpha)
+    if number.ndim or not 0 < number <= 1:
+        raise InvalidInputError(f"alpha is {alpha!r}, but a number above 0 and up to 1 is needed.")
+    return float(number)

@@ -1,0 +1,154 @@
+"""What robust imitation returns: policies, a reward, how training went, and a verdict on it."""
+
+import dataclasses
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from robustirl.control import GaussianPolicy
+from robustirl.irl._result import AbstractFit, AbstractVerdict
+from robustirl.irl.adversarial.discriminator import LearntReward
+from robustirl.irl.judgment import Judgment, Trust
+
+CLOSE, FAR = 0.2, 0.6
+"""Gaps, in deviations of the expert's states, up to which a fit is trusted and beyond which it is not to be used. Where
+halves of the expert's own episodes differ by more than the first, twice what they differ by takes its place."""
+DIRECTIONS = 64
+
+
+class ImitationVerdict(AbstractVerdict):
+    """How a fit ended.
+
+    Attributes:
+        converged: False: there is no tolerance to reach.
+        valid: Whether all numbers are finite.
+        stopped: Whether a callback or an interrupt ended the fit early.
+        updates: Updates of the policies.
+        gap: How far the states of the player alone are from the expert's: the mean distance of their quantiles along
+            random directions, in deviations of the expert's.
+        mixture_gap: That distance for player and opponent together, in their last segment.
+        expert_gap: That distance between two halves of the expert's episodes: what cannot be told apart. NaN for a
+            single episode.
+        accuracy: The share of steps that the discriminator tells apart at the end; 0.5 is chance.
+    """
+
+    converged: Bool[Array, "*batch"]
+    valid: Bool[Array, "*batch"]
+    stopped: Bool[Array, "*batch"]
+    updates: Int[Array, "*batch"]
+    gap: Float[Array, "*batch"]
+    mixture_gap: Float[Array, "*batch"]
+    expert_gap: Float[Array, "*batch"]
+    accuracy: Float[Array, "*batch"]
+
+    def history_length(self) -> int:
+        return int(self.updates)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.status.value} after {int(self.updates)} updates; the player's states are"
+            f" {float(self.gap):.2f} deviations from the expert's (its own halves: {float(self.expert_gap):.2f}), and"
+            f" {float(self.accuracy):.0%} of the steps can be told apart."
+        )
+
+
+class ImitationHistory(eqx.Module):
+    """One entry an update.
+
+    Attributes:
+        reward: The mean reward that the discriminator gave.
+        episode_length: The mean length of the episodes that ended; NaN if none did.
+        accuracy: The share of steps that the discriminator told apart.
+    """
+
+    reward: Float[Array, "*batch"]
+    episode_length: Float[Array, "*batch"]
+    accuracy: Float[Array, "*batch"]
+
+
+class ImitationFit(AbstractFit):
+    """The outcome of robust imitation from observation.
+
+    Attributes:
+        player: π_pl, the policy to act with.
+        opponent: π_op.
+        reward: What the discriminator learnt, as a reward of transitions.
+        alpha: α.
+        history: How training went.
+        verdict: How it ended.
+    """
+
+    player: GaussianPolicy
+    opponent: GaussianPolicy
+    reward: LearntReward
+    alpha: Float[Array, "*batch"]
+    history: ImitationHistory
+    verdict: ImitationVerdict
+
+    @property
+    def judgment(self) -> Judgment:
+        """Whether to use the policy, by how far the states are from the expert's."""
+        return judge_imitation(self.verdict)
+
+    def explain_failure(self, which: str) -> str:
+        return (
+            f"numbers that are not finite came up in training{which}; lower the learning rates, check the world's"
+            " features, or pass throw=False to keep what there is."
+        )
+
+    def explain_gap(self, tolerance: float, which: str) -> str:
+        return f"the gap{which} is {float(self.verdict.gap):.3g}, above {tolerance:.3g}; raise steps."
+
+    def __repr__(self) -> str:
+        return f"ImitationFit(alpha={float(self.alpha):g}, {self.verdict})"
+
+
+def judge_imitation(verdict: ImitationVerdict) -> Judgment:
+    """Judge a fit by its gap, beside what the expert's own episodes differ by."""
+    gap, own = float(verdict.gap), float(verdict.expert_gap)
+    if not bool(verdict.valid):
+        return Judgment(Trust.DO_NOT_USE, "training met numbers that are not finite.", "Lower the learning rates.")
+    if np.isnan(own):
+        why = f"there is one episode alone, so it is not known how far {gap:.2f} deviations between the states are."
+        return Judgment(Trust.DOUBT, why, "Record more episodes.")
+    words = f"the states are {gap:.2f} deviations from the expert's, whose own halves are {own:.2f} apart."
+    if gap <= max(CLOSE, 2 * own):
+        return Judgment(Trust.TRUST, words, "")
+    if gap <= max(FAR, 4 * own):
+        return Judgment(Trust.DOUBT, words, "Train for more steps, or try another alpha.")
+    return Judgment(Trust.DO_NOT_USE, words, "Train for more steps, or look for what the learner's body cannot do.")
+
+
+def states_gap(first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"], seed: int = 0) -> float:
+    """Return the sliced Wasserstein distance of two samples, in deviations of the first.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> a, b = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 2)) + [1.0, 0.0]
+        >>> round(states_gap(a, a), 6), 0.5 < states_gap(a, b) < 0.75  # The mean of |cos| is 2/π.
+        (0.0, True)
+    """
+    mean, deviation = first.mean(0), np.maximum(first.std(0), 1e-3)
+    directions = np.random.default_rng(seed).normal(size=(first.shape[1], DIRECTIONS))
+    directions /= np.linalg.norm(directions, axis=0)
+    levels = (np.arange(200) + 0.5) / 200
+    sides = [np.quantile(((part - mean) / deviation) @ directions, levels, axis=0) for part in (first, second)]
+    return float(np.abs(sides[0] - sides[1]).mean())
+
+
+@dataclasses.dataclass(frozen=True)
+class ImitationStep:
+    """What callbacks are given from time to time.
+
+    Attributes:
+        steps: Steps in the world so far.
+        total: Steps to take.
+        accuracy: The share of steps that the discriminator tells apart.
+        episode_length: The mean length of the episodes that ended.
+    """
+
+    steps: int
+    total: int
+    accuracy: float
+    episode_length: float

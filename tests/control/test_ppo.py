@@ -1,0 +1,137 @@
+"""Proximal policy optimization: hand-computed advantages, segments that begin anew, and who learns from what."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from robustirl._runtime import single_precision
+from robustirl.control import PPOConfig, measure_returns, network_policy, train_policy
+from robustirl.control.networks import Scale
+from robustirl.control.policy_gradient import Players
+from robustirl.control.ppo import _advantages, as_field, create, improve
+from robustirl.control.segments import Field, Segment, start, walk
+from robustirl.envs import physics
+from robustirl.errors import InvalidInputError
+
+SMALL = PPOConfig(environments=8, segment=16, hidden=(8,))  # The shapes of the examples in docstrings.
+
+
+def _segment(**changes) -> Segment:
+    """Return three steps of one episode, of which the second ends."""
+    column = lambda *values: jnp.array(values)[:, None]  # noqa: E731
+    fields = {
+        "features": jnp.zeros((3, 1, 1)),
+        "next_features": jnp.zeros((3, 1, 1)),
+        "actions": jnp.zeros((3, 1, 1)),
+        "by_player": column(True, True, True),
+        "log_densities": jnp.zeros((3, 1)),
+        "paid": column(1.0, 2.0, 4.0),
+        "terminated": column(False, True, False),
+        "over": column(False, True, False),
+        "returns": column(np.nan, 3.0, np.nan),
+        "lengths": column(0, 2, 0),
+    }
+    return Segment(**(fields | changes))
+
+
+def test_advantages_by_hand():
+    values, after = jnp.array([[1.0], [2.0], [3.0]]), jnp.array([[2.0], [10.0], [5.0]])
+    found = _advantages(_segment().paid, values, after, _segment(), jnp.array(0.5), 0.5)
+    # δ = (1 + ½·2 - 1, 2 + 0 - 2, 4 + ½·5 - 3); the sum of the second stops at the end of its episode.
+    np.testing.assert_allclose(found[:, 0], [1.0 + 0.25 * 0.0, 0.0, 3.5])
+    cut = _segment(terminated=jnp.zeros((3, 1), bool))  # Cut off at the horizon: the critic says what would follow.
+    np.testing.assert_allclose(_advantages(cut.paid, values, after, cut, jnp.array(0.5), 0.5)[:, 0], [2.25, 5.0, 3.5])
+
+
+def test_the_opponent_learns_from_its_own_steps_alone():
+    config = PPOConfig(environments=8, segment=16, hidden=(4,), epochs=1, minibatches=1)
+    with single_precision():
+        agents = create(config, 1, 1, jax.random.key(0))
+        rng = np.random.default_rng(0)
+        actions = jnp.asarray(rng.normal(size=(16, 8, 1)), dtype=jnp.float32)
+        densities = agents.players.player.log_density(jnp.zeros((16, 8, 1)), actions)
+        shape = (16, 8)
+        both = Segment(
+            features=jnp.zeros((*shape, 1)),
+            next_features=jnp.zeros((*shape, 1)),
+            actions=actions,
+            by_player=jnp.ones(shape, bool),
+            log_densities=densities,
+            paid=actions[..., 0],
+            terminated=jnp.ones(shape, bool),
+            over=jnp.ones(shape, bool),
+            returns=actions[..., 0],
+            lengths=jnp.ones(shape, int),
+        )
+        step = eqx.filter_jit(
+            lambda segment: improve(agents, segment, segment.paid, jnp.array(0.9), config, 1, jax.random.key(1))
+        )
+        alone, other = step(both), step(eqx.tree_at(lambda s: s.by_player, both, ~both.by_player))
+    same = jax.tree.map(lambda a, b: bool((a == b).all()), alone.players, agents.players)
+    assert all(jax.tree.leaves(same.opponent))
+    assert not all(jax.tree.leaves(same.player))
+
+    # What pays more, the player does more often, and the opponent less.
+    def rise(new, old):
+        at = jnp.zeros((16, 8, 1))
+        change = new.log_density(at, actions) - old.log_density(at, actions)
+        return float(change.ravel() @ actions.ravel())
+
+    assert rise(alone.players.player, agents.players.player) > 0
+    assert rise(other.players.opponent, agents.players.opponent) < 0
+
+
+def test_episodes_that_end_begin_anew():
+    with single_precision():
+        world = physics.make("cart-pole")
+        field = Field(world, each=False)
+        policy = network_policy(4, 1, hidden=(4,), key=jax.random.key(0))
+        walkers = start(field, 6, 1000, jax.random.key(1))
+        onwards, segment = eqx.filter_jit(walk)(
+            field,
+            Players(policy, policy),
+            Scale.empty(4),
+            jnp.array(0.5),
+            walkers,
+            steps=60,
+            horizon=1000,
+            key=jax.random.key(2),
+        )
+    over = np.asarray(segment.over)
+    assert over.any()
+    assert (over == np.asarray(segment.terminated)).all()  # Nothing was cut off.
+    assert np.isnan(np.asarray(segment.returns)[~over]).all()
+    ages = np.asarray(walkers.ages)
+    for column in range(6):
+        ends = np.flatnonzero(over[:, column])
+        if len(ends):
+            first = ends[0] + 1
+            assert np.asarray(segment.lengths)[ends[0], column] == first + ages[column]
+            assert np.asarray(segment.returns)[ends[0], column] == first  # One a step since the segment began.
+    assert 0.3 < np.asarray(segment.by_player).mean() < 0.7
+    assert np.abs(np.asarray(onwards.states)[:, 2]).max() < 0.3
+
+
+def test_several_worlds_are_spread_over_the_environments():
+    worlds = [physics.make("pendulum", mass=mass) for mass in (1.0, 2.0, 3.0)]
+    field = as_field(worlds, 7)
+    np.testing.assert_allclose(field.world.parameters["mass"], [1, 2, 3, 1, 2, 3, 1])
+
+
+def test_what_cannot_be_trained_is_refused():
+    with pytest.raises(InvalidInputError, match="minibatches is 7, which does not divide"):
+        PPOConfig(minibatches=7)
+    with pytest.raises(InvalidInputError, match="the world is a dict"):
+        train_policy({}, key=jax.random.key(0))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidInputError, match="steps is 5"):
+        train_policy(physics.make("pendulum"), steps=5, key=jax.random.key(0))
+
+
+@pytest.mark.slow
+def test_ppo_swings_a_pole_up():
+    world = physics.make("cart-pole-swing-up")
+    found = train_policy(world, steps=600_000, key=jax.random.key(0))
+    returns = np.asarray(measure_returns([world], [found.policy], episodes=16, keys=[jax.random.key(1)]))
+    assert returns.mean() > 165  # Of 250; hanging pays 0, and the way up takes time.
