@@ -32,7 +32,9 @@ BY_PRODUCTS = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("temperatures", TEMPERATURES)
+@pytest.mark.parametrize(
+    "temperatures", [pytest.param(t, marks=pytest.mark.slow if t.opponent else ()) for t in TEMPERATURES]
+)
 @given(games(shapes=SHAPES))
 def test_newton_and_value_iteration_agree(temperatures, drawn):
     game, reward = drawn
