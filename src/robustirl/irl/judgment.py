@@ -230,7 +230,7 @@ def _closeness(case: _Case) -> _Finding:
     chance = float(fit.diagnosis.randomness)
     if chance <= RANDOM:  # Not for NaN, of files without this fact.
         return _Finding(Trust.TRUST, f"{like}: {_told(fit)}.", "")
-    choose = "" if case.alpha_estimate is not None or is_robust(fit) else 'let alpha="auto" choose, and '
+    choose = "" if case.alpha_estimate is not None or is_robust(fit) else f"{_lower(case)}, and "
     return _Finding(
         Trust.DOUBT,
         f"{like}: {_told(fit)}; but it leaves {_percent(chance)} of its steps to chance.",
@@ -266,11 +266,18 @@ def _advice(case: _Case, impossible: bool) -> list[str]:
         return []
     if robust and case.reference_gap is not None:
         return [f"With alpha=1 the gap is {case.reference_gap:.3g}: raise alpha if that is much smaller."]
+    if robust and case.estimate is None:
+        return ["Fit with alpha=1 as well: lower alpha only if the gap stays close to that of alpha=1."]
     if robust:
         return ['Compare with alpha="auto", which lowers alpha only as far as the data support it.']
     if impossible:
-        return ['If the expert\'s world may differ, let alpha="auto" choose.']
+        return [f"If the expert's world may differ, {_lower(case)}."]
     return ["Allow more steps."] if case.fit.verdict.status == Status.BUDGET else []
+
+
+def _lower(case: _Case) -> str:
+    """Return how to lower α: an exact occupancy cannot choose it."""
+    return "try a lower alpha" if case.estimate is None else 'let alpha="auto" choose'
 
 
 def _told(fit: Fit) -> str:
