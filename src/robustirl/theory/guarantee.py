@@ -134,12 +134,14 @@ def guarantee(
         return ExpertRegion(center.sum(-1), region.lower, region.upper, region.error)
 
     vacuous = not (found < USEFUL * without if earned is None else earned > 0)
+    needed, obstacle = _episodes_needed(closest(), estimate, useful) if vacuous else (episodes, None)
     return Guarantee(
         shortfall=min(1.0, found),
         attained=attained_shortfall(around, learner, region, variables["reward"], suboptimality),
         without_data=min(1.0, without),
         vacuous=vacuous,
-        episodes_needed=_episodes_needed(closest(), estimate, useful) if vacuous else episodes,
+        episodes_needed=needed,
+        obstacle=obstacle,
         return_bound=earned,
         reward=variables["reward"],
         occupancy_error=region.error,
@@ -183,19 +185,20 @@ def _region(
 
 def _episodes_needed(
     region: ExpertRegion, estimate: OccupancyEstimate | None, useful: Callable[[ExpertRegion], bool]
-) -> int | None:
+) -> tuple[int | None, str | None]:
     """Return after how many episodes the guarantee would not be vacuous, if they told the same with less error.
 
-    Errors fall with the square root of the number of episodes, but for the bias of truncated ones.
+    Errors fall with the square root of the number of episodes, but for the bias of truncated ones. If no number
+    suffices, also return why.
     """
     if estimate is None or region.error <= 0 or not useful(region.shrunk(SMALLEST_ERROR)):
-        return None
+        return None, "it would be so with the expert's exact occupancy, for this policy and radius"
     low, high = SMALLEST_ERROR, 1.0  # Factors on the error: useful at the one, not at the other.
     for _ in range(HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if useful(region.shrunk(middle)) else (low, middle)
     left = low * region.error - estimate.bias
     if left <= 0:
-        return None
+        return None, "the expert's occupancy stays open where episodes were truncated; record longer ones"
     needed = math.ceil(estimate.episodes * (estimate.radius / left) ** 2)
-    return needed if needed <= MOST_EPISODES else None
+    return (needed, None) if needed <= MOST_EPISODES else (None, f"more than {MOST_EPISODES:.0e} would be needed")

@@ -18,7 +18,8 @@ class Guarantee(ShortRepr):
         without_data: The bound without demonstrations.
         vacuous: Whether the demonstrations add next to nothing, or `return_bound` is zero.
         episodes_needed: After how many episodes like these the guarantee would not be vacuous; the number given if it
-            is not vacuous, None if no number suffices (radius or truncated episodes are the cause).
+            is not vacuous, None if no number suffices.
+        obstacle: Why no number suffices, in words; None otherwise.
         return_bound: x, a lower bound on the policy's return if the expert's is at least `expert_return`; None without.
         reward: `[S]`, the reward at which the program attains `shortfall`.
         occupancy_error: e, the ℓ1 error of the expert's occupancy.
@@ -35,6 +36,7 @@ class Guarantee(ShortRepr):
     without_data: float
     vacuous: bool
     episodes_needed: int | None
+    obstacle: str | None
     return_bound: float | None
     reward: Float[np.ndarray, " S"]
     occupancy_error: float
@@ -69,8 +71,8 @@ class Guarantee(ShortRepr):
         )
         if self.vacuous:
             remedy = (
-                "no number of episodes would change that: the radius or truncated episodes are the cause."
-                if self.episodes_needed is None
+                f"no number of episodes would change that, because {self.obstacle}."
+                if self.obstacle is not None
                 else f"after about {self.episodes_needed} episodes like these it would not be."
             )
             lines.append(
