@@ -44,7 +44,9 @@ def test_a_loader_refuses_what_is_no_file_at_once(tmp_path, loader, kind):
     kind(tmp_path)
     (tmp_path / "file").rename(tmp_path / "file.npz")
     begin = time.monotonic()
-    with pytest.raises(InvalidInputError, match=r"file\.npz cannot be read \(.+\)") as caught:
+    # Some loaders take folders, too, but none that is empty.
+    words = r"file\.npz" if kind is directory else r"file\.npz cannot be read \(.+\)"
+    with pytest.raises(InvalidInputError, match=words) as caught:
         LOADERS[loader](tmp_path / "file.npz")
     assert time.monotonic() - begin < 20
     assert "\n" not in str(caught.value)
