@@ -33,7 +33,7 @@ def selection(alpha=0.9):
 def test_the_curves_are_those_of_the_selection():
     left, right = figure_alpha(selection()).axes
     explained, missed, chosen = left.lines
-    assert np.allclose(explained.get_ydata(), [0.0, 0.1, 0.15])  # Half of what is explained.
+    assert np.allclose(explained.get_ydata(), [0.0, 0.16, 0.24])  # 0.8 of what is explained.
     assert np.allclose(missed.get_ydata(), [0.0, 0.01, 0.19])
     assert np.allclose(chosen.get_xdata(), 0.1)
     labels = [text.get_text() for text in right.get_legend().get_texts()]  # pyright: ignore[reportOptionalMemberAccess]

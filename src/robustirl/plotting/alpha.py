@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robustirl.irl import AlphaSelection
+from robustirl.irl import SHARE, AlphaSelection
 from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
 
 
@@ -22,13 +22,14 @@ def figure_alpha(selection: AlphaSelection) -> Figure:
     """
     strength = 1 - selection.candidates
     chosen = 1 - selection.alpha
+    edges = np.concatenate([strength[:1], (strength[1:] + strength[:-1]) / 2, strength[-1:]])
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.4, 3.4), layout="constrained")
         left, right = figure.subplots(1, 2)
-        half = selection.explained / 2
-        left.plot(strength, half, color=ROBUST[3], marker="v", label="half of what the opponent explains")
+        limit, told = SHARE * selection.explained, f"{SHARE:g} of what the opponent explains"
+        left.plot(strength, limit, color=ROBUST[3], marker="v", label=told)
         left.plot(strength, selection.missed, color=ROBUST[1], marker="D", label="what it misses")
-        left.set(title="admissible while the lower curve is lower", ylabel="visits, l1 distance")
+        left.set(title="what the opponent explains and misses", ylabel="visits, l1 distance")
         right.errorbar(
             strength, selection.gain, np.nan_to_num(selection.gain_error, posinf=0.0), color=STANDARD, marker="o",
             capsize=3, label="gain over α = 1",
@@ -37,9 +38,9 @@ def figure_alpha(selection: AlphaSelection) -> Figure:
         right.set(title="gain by the rewards of two halves", ylabel="discounted return")
         for axis in (left, right):
             axis.set_xlabel("1 - α, the opponent's share")
-            barred = strength[~selection.admissible]
-            if barred.size:
-                axis.axvspan(barred.min(), strength.max(), color="#eeeeee", zorder=0, label="not admissible")
+            for count, place in enumerate(np.flatnonzero(~selection.admissible)):
+                label = "not admissible" if count == 0 else None
+                axis.axvspan(edges[place], edges[place + 1], color="#eeeeee", linewidth=0, zorder=0, label=label)
             axis.axvline(chosen, color=ROBUST[4], linestyle="--", label=f"chosen, α = {selection.alpha:g}")
             axis.legend(fontsize=8)
     return figure
