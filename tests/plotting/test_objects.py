@@ -1,8 +1,5 @@
 """The figures that `plot` methods return, and where they put states."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -98,8 +95,3 @@ def test_demonstrations_draw_visits_and_paths(world):
     assert titles(figure)[0] == "visits"
     heights = [bar.get_height() for bar in figure.axes[2].patches]
     assert sum(heights) == 3  # Episodes.
-
-
-def test_importing_the_library_does_not_import_matplotlib():
-    code = "import sys, robustirl; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -29,6 +29,8 @@ def test_numbers_and_ends_are_read():
     found = Demonstrations.from_frame(rows, time_step=1.0)
     assert [episode.states.tolist() for episode in found] == [[0, 0, 1], [2]]
     assert found.terminated.tolist() == [True, False]
+    clock = {"episode": [0, 0], "state": [0, 1], "time": ["9:58", "10:00:30"]}
+    assert Demonstrations.from_frame(clock, time_step=60).states.tolist() == [0, 0, 0, 1]
     assert len(Demonstrations.from_frame(rows)[0].states) == 2  # Without a time step the column is ignored.
 
 

@@ -6,6 +6,7 @@ its first row, the state of the latest row is taken; the last tick is the first 
 
 import datetime
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from robustirl.demonstrations.io.columns import Row, without_empty_words
 from robustirl.errors import InvalidInputError
 
 MAX_STEPS = 50_000_000
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
 
 Columns = Mapping[str, np.ma.MaskedArray]
 
@@ -25,7 +27,8 @@ def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[dict[str,
     """Return the columns of the table with one row a tick, and the names of its rows.
 
     Args:
-        columns: Those of the table, with a column `time`: numbers, or timestamps such as `2024-05-01 08:30:00`.
+        columns: Those of the table, with a column `time`: numbers, times of one day such as `8:30`, or timestamps such as
+            `2024-05-01 08:30:00`.
         row: The name of each row in messages.
         time_step: Δ, in the unit of the numbers, or in seconds for timestamps.
 
@@ -103,6 +106,9 @@ def _seconds(cell: Any) -> float | None:
             return float(text)
         except ValueError:
             pass
+        if (clock := _CLOCK.fullmatch(text)) is not None:
+            hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+            return 3600 * hours + 60 * minutes + seconds
         try:
             cell = datetime.datetime.fromisoformat(text)
         except ValueError:
