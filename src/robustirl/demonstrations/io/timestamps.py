@@ -27,8 +27,8 @@ def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[dict[str,
     """Return the columns of the table with one row a tick, and the names of its rows.
 
     Args:
-        columns: Those of the table, with a column `time`: numbers, times of one day such as `8:30`, or timestamps such as
-            `2024-05-01 08:30:00`.
+        columns: Those of the table, with a column `time`: numbers, times of one day such as `8:30`, or timestamps
+            such as `2024-05-01 08:30:00`.
         row: The name of each row in messages.
         time_step: Δ, in the unit of the numbers, or in seconds for timestamps.
 
