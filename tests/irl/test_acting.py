@@ -84,6 +84,13 @@ def test_it_is_saved_copied_and_pickled(sampled, tmp_path):
     assert repr(again) == repr(sampled)
 
 
+def test_imitation_is_an_algorithm_too():
+    made = robustirl.RobustIRL(0.9, algorithm="adversarial", seed=3)
+    assert isinstance(made, irl.RobustImitation)
+    assert (made.alpha, made.seed) == (0.9, 3)
+    assert robustirl.RobustIRL(algorithm="adversarial").alpha == 1.0
+
+
 def test_unknown_algorithms_and_early_questions_are_refused(refused):
     with refused("the algorithm is 'gail'", "relative_entropy"):
         robustirl.RobustIRL(algorithm="gail")  # pyright: ignore[reportCallIssue, reportArgumentType]

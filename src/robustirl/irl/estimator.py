@@ -68,8 +68,8 @@ class RobustIRL:
             demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
             support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too. An array
             `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).
-        algorithm: `mce` for worlds of finitely many states; `relative_entropy` makes a `RelativeEntropyIRL`, the same
-            surface for continuous ones, which has its own parameters.
+        algorithm: `mce` for worlds of finitely many states. For continuous ones `relative_entropy` makes a
+            `RelativeEntropyIRL` and `adversarial` a `RobustImitation`, which have parameters of their own.
         reward: The reward model, of states or of states and actions; None or "tabular" for one parameter per state.
         objective: "occupancy" to match the expert's occupancy, or "likelihood" to make the recorded actions as
             probable as possible. The latter gives `standard_errors_`, and "auto" is then the α of largest likelihood.
@@ -113,6 +113,9 @@ class RobustIRL:
     ) -> RelativeEntropyIRL: ...
 
     @overload
+    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["adversarial"], **options: Any) -> Any: ...
+
+    @overload
     def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> Self: ...
 
     def __new__(cls, alpha: Any = "auto", *, algorithm: str = "mce", **options: Any) -> Any:
@@ -121,7 +124,8 @@ class RobustIRL:
         if algorithm not in ALGORITHMS:
             known = ", ".join(["mce", *ALGORITHMS])
             raise InvalidInputError(f"the algorithm is {algorithm!r}, but one of {known} is needed.")
-        return ALGORITHMS[algorithm](alpha, **options)
+        # Features and observations alone do not tell α, as an occupancy does not.
+        return ALGORITHMS[algorithm](1.0 if isinstance(alpha, str) and alpha == "auto" else alpha, **options)
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from robustirl.irl._callbacks import Interrupted
 from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
-from robustirl.irl.estimator import NotFittedError
+from robustirl.irl.estimator import ALGORITHMS, NotFittedError
 from robustirl.irl.judgment import Judgment
 from robustirl.irl.saving import save_fit
 
@@ -130,3 +130,6 @@ class RobustImitation:
             if value is not None and name not in ("seed", "attempts")
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+
+ALGORITHMS["adversarial"] = RobustImitation
