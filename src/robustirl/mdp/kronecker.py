@@ -20,6 +20,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp.chains import AbstractChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
 from robustirl.mdp.successors import SuccessorKernel, require_matrix
+from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -42,7 +43,7 @@ class KroneckerKernel(AbstractKernel):
     parts: tuple[AbstractKernel, ...]
     leaky: bool = eqx.field(static=True)
 
-    def __init__(self, *parts):
+    def __init__(self, *parts: AbstractKernel | ArrayLike):
         if not parts:
             raise InvalidInputError("no parts were given, but a world needs at least one; give their kernels.")
         self.parts = tuple(part if isinstance(part, AbstractKernel) else DenseKernel(part) for part in parts)

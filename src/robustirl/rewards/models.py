@@ -53,7 +53,7 @@ class AbstractReward(DeviceModule):
 class TabularReward(AbstractReward):
     """One parameter per state (the one-hot features of the paper) or per state and action. Learning starts from zero.
 
-    Args:
+    Attributes:
         num_states: S.
         num_actions: A, for a reward of states and actions; None for one of states.
 

@@ -87,7 +87,7 @@ class MixtureDynamics(DeviceModule):
 class JointModel(AbstractReward):
     """A reward model and dynamics that are learned together; the parameters are those of both, in this order.
 
-    Args:
+    Attributes:
         reward: The reward model.
         dynamics: What is unknown of the world; its kernel takes the place of the kernel of the world given to `fit`.
 
