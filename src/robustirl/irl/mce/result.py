@@ -59,7 +59,7 @@ class History(PlainModule):
     """One entry for the start and one for every step taken.
 
     Attributes:
-        occupancy_gap: ‖ρ_mix - ρ‖₁.
+        occupancy_gap: ‖ρ_mix - ρ‖₁; to about a tenth where steps are planned roughly (large worlds, plain gradients).
         dual: The objective (1-γ) P₀ᵀV_θ - ρᵀR_θ that learning lowers; its gradient in R is ρ_mix - ρ. For a likelihood
             it is minus the mean log-probability of a recorded choice, and the gap is the size of its gradient.
         planner_steps: Newton steps of the planner.
