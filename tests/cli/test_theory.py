@@ -36,7 +36,7 @@ def test_demonstrations_are_judged_with_their_error(here, capsys, suffix):
     save(Demonstrations.from_arrays([[0, 1]] * 1000, [[0]] * 1000, terminated=True), here / f"walks.{suffix}")
     status, out, _ = robustirl(f"theory --learner-noise 0.2 --demos walks.{suffix}", capsys)
     assert status == 0
-    assert f"demonstrations from walks.{suffix} 1000 episodes" in out
+    assert f"walks.{suffix}: 1000 episodes" in out
     assert (
         "is within 0.131 of the expert's in l1 (95 %): radius 0.131 for their number, 0 for truncated episodes" in out
     )
