@@ -42,7 +42,7 @@ def test_against_an_opponent_the_least_entropy_decides():
         return MarkovGame(MDP(kernel, discount=1 - distance, mask=mask), alpha)
 
     require_certifiable(game(1.01 * limit), Temperatures())
-    with pytest.raises(InvalidInputError, match=r"use a smaller discount, such as 0\.99999"):
+    with pytest.raises(InvalidInputError, match=r"use a smaller discount, such as 0\.99999\.$"):
         require_certifiable(game(0.99 * limit), Temperatures())
     # An opponent whose entropy counts may take all of it away.
     require_certifiable(game(0.1 * limit), Temperatures(opponent=1.0))

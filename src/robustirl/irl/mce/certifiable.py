@@ -40,7 +40,7 @@ def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
     if rounding * share / distance <= worst:
         return
     wider = "" if mdp.initial.dtype == np.float64 else "use double precision, or "
-    possible = _discount(share * distance, rounding / worst)
+    possible = _discount(float(np.log(mdp.num_actions)), rounding / worst)  # A step has no more entropy than that.
     raise InvalidInputError(
         f"at discount {float(mdp.discount)!r} {mdp.initial.dtype} can certify values of size {temperature * share:.1e}"
         f" to no better than {temperature * rounding * share / distance:.1e}, but a fit needs {worst:g} of the"
