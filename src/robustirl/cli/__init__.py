@@ -22,8 +22,9 @@ from robustirl._runtime import (
     use_compilation_cache,
 )
 from robustirl.cli.compare import Compare, run_compare
-from robustirl.cli.console import errors
+from robustirl.cli.console import console, errors
 from robustirl.cli.continuous import Continuous, run_continuous
+from robustirl.cli.demo import WELCOME, Demo, run_demo
 from robustirl.cli.demos import Convert, Demos, run_convert, run_demos
 from robustirl.cli.devices import require_device
 from robustirl.cli.doctor import Doctor, run_doctor
@@ -34,6 +35,7 @@ from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
 from robustirl.cli.parsing import parse_in_words
 from robustirl.cli.reproduce import Reproduce, run_reproduce
+from robustirl.cli.serve import Serve, run_serve
 from robustirl.cli.stream import OutputError
 from robustirl.cli.study import Study, StudyRequest, parse_study, run_study
 from robustirl.cli.theory import Theory, run_theory
@@ -55,6 +57,8 @@ Command = (
     | Annotated[Continuous, tyro.conf.subcommand("continuous")]
     | Annotated[Study, tyro.conf.subcommand("study")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
+    | Annotated[Serve, tyro.conf.subcommand("serve")]
+    | Annotated[Demo, tyro.conf.subcommand("demo")]
     | Annotated[Theory, tyro.conf.subcommand("theory")]
     | Annotated[Fit, tyro.conf.subcommand("fit")]
     | Annotated[Demos, tyro.conf.subcommand("demos")]
@@ -108,6 +112,9 @@ def _main(given: list[str]) -> int:
 
 def _answer(words: list[str], options: OutputOptions) -> int:
     """Parse and run a command."""
+    if not words:
+        console.print(WELCOME, soft_wrap=True)
+        return 0
     command = parse_in_words(lambda: parse(words), words, COMMANDS)
     if options.cache:
         use_compilation_cache()
@@ -165,6 +172,10 @@ def _run(command: Any) -> int:
             return run_study(command)
         case Explore():
             return run_explore(command)
+        case Serve():
+            return run_serve(command)
+        case Demo():
+            return run_demo(command)
         case Theory():
             return run_theory(command)
         case Fit():

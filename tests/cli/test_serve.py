@@ -1,0 +1,53 @@
+"""`robustirl serve`: one page on this machine alone."""
+
+import http.client
+import threading
+
+import pytest
+
+from robustirl.cli import main
+from robustirl.cli.serve import HOST, Pages, handler_of, make_server
+from robustirl.errors import InvalidInputError
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    """Return where a server listens whose page is a file that a test can change."""
+    import http.server
+
+    page = tmp_path / "page.html"
+    page.write_text("first")
+    pages = Pages(tmp_path, False)
+    # The making of the page is tested with the explorer; here it is what happens to be in the folder.
+    monkeypatch.setattr(pages, "current", lambda: page.read_bytes())
+    with http.server.ThreadingHTTPServer((HOST, 0), handler_of(pages)) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.server_address[1], page
+        server.shutdown()
+
+
+def _get(port: int, path: str = "/", host: str | None = None) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    connection.request("GET", path, headers={"Host": host or f"{HOST}:{port}"})
+    return connection.getresponse()
+
+
+def test_the_page_is_served_anew_and_nothing_else(address):
+    port, page = address
+    answer = _get(port)
+    assert (answer.status, answer.read()) == (200, b"first")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Refresh"] == "15"  # The folder has just changed.
+    page.write_text("second")
+    assert _get(port).read() == b"second"
+    for path in ("/../page.html", "/page.html", "/etc/passwd", "/?x"):
+        assert _get(port, path).status == 404
+    assert _get(port, host="evil.example").status == 403  # A foreign name that leads here is not answered.
+
+
+def test_what_cannot_be_served_is_refused(tmp_path, capsys):
+    assert main(["serve", str(tmp_path / "nowhere")]) == 2
+    assert "there is no store in" in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(InvalidInputError, match="--port is 70000, but a number from 0 to 65535 is needed"):
+        make_server(tmp_path, 70000, False)
