@@ -66,7 +66,7 @@ def test_errors_are_in_the_json_too(world, capsys):
         ("fit --alhpa 0.9", "robustirl fit has no option --alhpa; did you mean --alpha?"),
         ("fit --env gridworld-1", "robustirl fit needs --demos and --out"),
         ("fit --env e --demos d --out o --steps many", "--steps is 'many'"),
-        ("fit --env e --demos d --out o --reward foo", "one of linear, network, tabular is needed"),
+        ("fit --env e --demos d --out o --reward foo", "--reward is 'foo', but one of linear, network, tabular"),
         ("fti", "robustirl has no command 'fti'; did you mean fit?"),
         ("demos", "needs one of make, inspect, convert"),
         ("demos inspekt x", "did you mean inspect?"),

@@ -77,7 +77,9 @@ def test_one_surface_for_continuous_worlds(sampled):
 
 def test_it_is_saved_copied_and_pickled(sampled, tmp_path):
     sampled.save(tmp_path / "fit.npz")
-    assert np.array_equal(irl.load_fit(tmp_path / "fit.npz").parameters, sampled.reward_)
+    loaded = irl.load_fit(tmp_path / "fit.npz")
+    assert isinstance(loaded, irl.RelativeEntropyFit)
+    assert np.array_equal(loaded.parameters, sampled.reward_)
     for other in (copy.deepcopy(sampled), pickle.loads(pickle.dumps(sampled))):
         assert np.array_equal(other.reward_, sampled.reward_)
     again = type(sampled)(**sampled.get_params())
