@@ -1,5 +1,7 @@
 """Successor lists: a second way to store a kernel, which must give the answers of the first."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -237,5 +239,7 @@ def test_kernels_of_different_sizes_have_no_distance(refused):
 def test_numpy_arrays_enter_where_double_precision_is_the_default():
     with double_precision():
         kernel = SuccessorKernel([[[0, 1]], [[1, 1]]], [[[0.5, 0.5]], [[1.0, 0.0]]])
-        assert kernel.expect(np.array([2.0, 4.0])).tolist() == [[3.0], [4.0]]
-        assert kernel.push(np.array([[1.0], [1.0]])).tolist() == [0.5, 1.5]
+        value: Any = np.array([2.0, 4.0])
+        measure: Any = np.array([[1.0], [1.0]])
+        assert kernel.expect(value).tolist() == [[3.0], [4.0]]
+        assert kernel.push(measure).tolist() == [0.5, 1.5]
