@@ -6,7 +6,7 @@ import pytest
 from robustirl import envs
 from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
-from robustirl.irl.mce.certifiable import require_certifiable
+from robustirl.irl.mce.certifiable import _entropy_despite_opponent, require_certifiable
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
 
@@ -56,3 +56,9 @@ def test_no_step_is_blamed_before_the_first():
     assert text.startswith("at discount 0.99 ")
     assert "steps" not in text
     assert "smaller" in text
+
+
+def test_the_opponents_entropy_counts_against_the_value_in_units_of_the_players_temperature():
+    world = MDP([[[1.0]] * 4], discount=0.5)
+    found = _entropy_despite_opponent(MarkovGame(world, alpha=0.9), Temperatures(player=2.0, opponent=0.5))
+    assert np.isclose(found, (0.9 - 0.1 * 0.5 / 2) * np.log(4) / 0.5)
