@@ -174,7 +174,10 @@ def _models() -> list[tuple[bytes, bool]]:
 def _load_model(path: Path) -> None:
     """Read as a fit, use it, and read as an estimator, too, if it is one."""
     found = irl.load_fit(path)
-    found.player.sum() if isinstance(found, irl.Fit) else found.parameters.sum()
+    if isinstance(found, irl.Fit):
+        found.player.sum()
+    elif isinstance(found, irl.RelativeEntropyFit):
+        found.parameters.sum()
     with contextlib.suppress(InvalidInputError):
         model = irl.RobustIRL.load(path)
         model.predict([0])

@@ -172,7 +172,8 @@ def test_parameters_of_ones_own_kind_become_a_tuple(tmp_path):
     tree = Temperatures(jnp.zeros(2), jnp.ones(3))  # pyright: ignore[reportArgumentType]
     with pytest.warns(UserWarning, match="the parameters hold a Temperatures, which cannot be saved as such"):
         save_fit(made(tree), tmp_path / "fit.npz")
-    assert type(load_fit(tmp_path / "fit.npz").parameters) is tuple
+    again: Any = load_fit(tmp_path / "fit.npz")
+    assert type(again.parameters) is tuple
 
 
 @functools.cache
@@ -358,7 +359,8 @@ def test_arrays_of_a_sampled_fit_that_do_not_go_together_are_named(name, tmp_pat
 def test_a_layer_without_a_bias_comes_back_without_one(tmp_path):
     layer = eqx.nn.Linear(3, 2, use_bias=False, key=jax.random.key(1))
     save_fit(made((layer,)), tmp_path / "fit.npz")
-    again: Any = load_fit(tmp_path / "fit.npz").parameters
+    loaded: Any = load_fit(tmp_path / "fit.npz")
+    again: Any = loaded.parameters
     assert again[0].bias is None
     assert (again[0].in_features, again[0].out_features) == (3, 2)
     same(again, (layer,))
@@ -386,7 +388,8 @@ def test_a_part_of_ones_own_kind_becomes_a_tuple_where_it_is(tmp_path):
     tree = Temperatures(jnp.zeros(2), jnp.ones(3))  # pyright: ignore[reportArgumentType]
     with pytest.warns(UserWarning, match="cannot be saved as such"):
         save_fit(made({"a": tree, "b": [None, (jnp.zeros(1),)]}), tmp_path / "fit.npz")
-    again: Any = load_fit(tmp_path / "fit.npz").parameters
+    loaded: Any = load_fit(tmp_path / "fit.npz")
+    again: Any = loaded.parameters
     assert [leaf.tolist() for leaf in again["a"]] == [[0, 0], [1, 1, 1]]
     assert again["b"][0] is None
 
