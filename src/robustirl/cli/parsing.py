@@ -38,7 +38,7 @@ def in_a_sentence(box: str, words: Sequence[str], commands: Sequence[str]) -> st
         "robustirl has no command 'fti'; did you mean fit? There are fit, theory."
     """
     # Frames are drawn in ASCII where the terminal knows no more.
-    lines = [line.strip("│|╭╮╰╯ \t") for line in box.splitlines()]
+    lines = [line.strip("│|╭╮╰╯─ \t") for line in box.splitlines()]
     text = " ".join(line for line in lines if line.strip("─-+ "))
     command = words[0] if words and words[0] in commands else None
     if command is None:
@@ -58,8 +58,9 @@ def in_a_sentence(box: str, words: Sequence[str], commands: Sequence[str]) -> st
     if unknown:
         below = re.findall(r"[\w-]+", _section(text, "Available subcommands:"))
         return f"{action} does not understand {unknown[0]!r}{_meant(unknown[0], below)} See {action} --help."
-    missing = re.findall(r"(?:^|\s)(--[a-z][\w-]*|[A-Z][A-Z_-]+)(?=\s)", _section(text, "Missing from"))
-    needed = [word for word in dict.fromkeys(missing) if word.startswith("--")]
+    # A name stands alone on its line, with what it takes; lines of help are sentences that may name other options.
+    named = [re.fullmatch(r"(--[a-z][\w-]*)(?: [A-Z{]\S*)*|([A-Z]+)", line) for line in lines]
+    needed = list(dict.fromkeys(match[1] or match[2] for match in named if match))
     if found and needed:
         return f"{action} needs {_and(needed)}; give {'them' if len(needed) > 1 else 'it'}. See {action} --help."
     wrong = re.search(r"Error parsing (\S+): (.*?)(?: Argument helptext| For full helptext|$)", text)
@@ -71,6 +72,9 @@ def in_a_sentence(box: str, words: Sequence[str], commands: Sequence[str]) -> st
     if choice:
         known = [word for word in re.findall(r"'(.*?)'", choice[3]) if word != "None"]
         return f"{choice[2]} is {choice[1]!r}, but one of {', '.join(sorted(known))} is needed. See {action} --help."
+    absent = re.search(r"Missing value for argument '(\S+)'", text)
+    if absent:
+        return f"{action} needs {absent[1].upper()}, which is not there. See {action} --help."
     choices = re.search(r"Missing subcommand.*? Expected one of \{(.*?)\}", text)
     if choices:
         return f"{action} needs one of {choices[1]} after it. See {action} --help."
