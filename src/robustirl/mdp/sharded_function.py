@@ -80,7 +80,8 @@ def shard_function(
 
     def spread(shape: tuple[int, ...], content: Callable[[tuple[slice, ...]], np.ndarray]) -> Array:
         axes = (None,) * (len(shape) - 1)
-        return jax.make_array_from_callback(shape, NamedSharding(mesh, PartitionSpec(*axes, AXIS)), content)
+        sharding = NamedSharding(mesh, PartitionSpec(*axes, AXIS))
+        return jax.make_array_from_callback(shape, sharding, content)  # pyright: ignore[reportArgumentType]
 
     shape = (width, actions, states)
     places = spread(shape, lambda index: part(index)[0].astype(np.int32))
