@@ -182,7 +182,7 @@ def test_three_states_in_closed_form(kind, solver):
             for t in range(3):
                 weights[jumps.index(t - s), :, s] = np.asarray(array.probabilities)[s, :, t]
         kernel = BandedKernel(jumps, weights)
-    mdp = dataclasses.replace(env.mdp(0.1))
+    mdp = env.mdp(0.1)
     mdp = MDP(kernel, discount=float(mdp.discount), initial=mdp.initial, mask=mdp.mask)
     # From s₁ and s₂ there is no way out, so their values are R/(1-γ) and, with two equal actions, log 2/(1-γ).
     rest = 1 / (1 - float(mdp.discount))
