@@ -29,6 +29,7 @@ SLOW = {
     "faq.md",
     "guarantee.md",
     "large-worlds.md",
+    "physics.md",
     "roads.md",
     "sweeps.md",
 }  # Pages whose programs take longer than the fast suite allows.

@@ -42,7 +42,8 @@ class Pages:
     """The page of a store, made anew when the store has changed."""
 
     def __init__(self, store: Path, certificates: bool):
-        self.store, self.certificates = store, certificates
+        self.store: Path = store
+        self.certificates: bool = certificates
         self._lock, self._seen, self._page = threading.Lock(), -1.0, b""
 
     def changed(self) -> float:

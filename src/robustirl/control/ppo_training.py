@@ -39,7 +39,9 @@ class Judge(eqx.Module):
 class Paid(Judge):
     """The world's own reward."""
 
-    def judge(self, memory: Tree, segment: Segment, key: PRNGKeyArray):
+    def judge(
+        self, memory: Tree, segment: Segment, key: PRNGKeyArray
+    ) -> tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]:
         del key
         return memory, segment.paid, {}
 
@@ -49,7 +51,9 @@ class Learnt(Judge):
 
     reward: RewardFunction
 
-    def judge(self, memory: Tree, segment: Segment, key: PRNGKeyArray):
+    def judge(
+        self, memory: Tree, segment: Segment, key: PRNGKeyArray
+    ) -> tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]:
         del key
         return memory, self.reward(segment.features, segment.next_features), {}
 
@@ -135,8 +139,8 @@ def _begin_batch(setting: Setting, memory: Tree, key: PRNGKeyArray) -> Run:
     return jax.vmap(begin_run)(setting, memory, key)
 
 
-take_batch = BoundedJit(_take_batch)
-begin_batch = BoundedJit(_begin_batch)
+take_batch: BoundedJit[[Setting, Judge, Run, int], tuple[Run, Progress]] = BoundedJit(_take_batch)
+begin_batch: BoundedJit[[Setting, Tree, PRNGKeyArray], Run] = BoundedJit(_begin_batch)
 
 
 class PolicyTraining(eqx.Module):

@@ -5,6 +5,7 @@ links of length l; moments of inertia are m l², which is Gymnasium's 1 for its 
 Runge-Kutta method takes 0.2 s.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import jax
@@ -22,7 +23,9 @@ class Acrobot(Equations):
     """Swing the free end above the height of one link; every step before that costs 1."""
 
     name = "acrobot"
-    defaults = MappingProxyType({"mass_1": 1.0, "mass_2": 1.0, "length": 1.0, "gravity": 9.8, "damping": 0.0})
+    defaults: Mapping[str, float] = MappingProxyType(
+        {"mass_1": 1.0, "mass_2": 1.0, "length": 1.0, "gravity": 9.8, "damping": 0.0}
+    )
     horizon = 500
 
     def initial(self, rng: PRNGKeyArray, params: Parameters) -> Float[Array, "4"]:

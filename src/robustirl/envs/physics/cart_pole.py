@@ -11,6 +11,7 @@ there, and here by default.
 """
 
 import math
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import jax
@@ -41,7 +42,7 @@ class CartPole(Equations):
     """Keep the pole up: an episode ends if it tilts by 12 degrees or the cart leaves its track."""
 
     name = "cart-pole"
-    defaults = MappingProxyType(
+    defaults: Mapping[str, float] = MappingProxyType(
         {"mass": 0.1, "cart_mass": 1.0, "length": 0.5, "gravity": 9.8, "friction": 0.0, "damping": 0.0}
     )
     horizon = 500

@@ -10,6 +10,7 @@ mass m and length l; the cart has mass M. With c₁₂ = cos(θ₁ - θ₂) and 
 and a step is four of the Runge-Kutta method, 0.04 s in all. Without friction, damping and force the energy is kept.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import jax
@@ -29,7 +30,7 @@ class DoublePendulum(Equations):
     """
 
     name = "double-pendulum"
-    defaults = MappingProxyType(
+    defaults: Mapping[str, float] = MappingProxyType(
         {"mass": 0.2, "cart_mass": 1.0, "length": 0.6, "gravity": 9.81, "friction": 0.05, "damping": 0.0}
     )
     horizon = 500

@@ -4,6 +4,7 @@ The state is (x, ẋ), the action a push in [-1, 1]; a step is ẋ' = ẋ + powe
 and x' = x + ẋ', with both held within their bounds. The mass is 1 and the friction 0 in Gymnasium.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import jax
@@ -20,7 +21,7 @@ class MountainCar(Equations):
     """Reach the top on the right for 100, at a cost of 0.1 for every squared push."""
 
     name = "mountain-car"
-    defaults = MappingProxyType({"mass": 1.0, "power": 0.0015, "gravity": 0.0025, "friction": 0.0})
+    defaults: Mapping[str, float] = MappingProxyType({"mass": 1.0, "power": 0.0015, "gravity": 0.0025, "friction": 0.0})
     horizon = 999
 
     def initial(self, rng: PRNGKeyArray, params: Parameters) -> Float[Array, "2"]:

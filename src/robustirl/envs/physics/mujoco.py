@@ -15,7 +15,7 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -65,7 +65,7 @@ class MujocoEquations(Equations):
         integrator: `euler`, `rk4` or `implicitfast`; the model's own if None. Runge-Kutta takes four times as long.
     """
 
-    signed = frozenset()
+    signed: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -82,17 +82,19 @@ class MujocoEquations(Equations):
         integrator: str | None = None,
     ):
         mujoco = _mujoco()
-        self.name, self.horizon = name, as_count("the horizon", horizon, 1)
-        self.model = _loaded(mujoco, model)
+        self.name: str = name
+        self.horizon: int = as_count("the horizon", horizon, 1)
+        self.model: Any = _loaded(mujoco, model)
         if iterations is not None:
             self.model.opt.iterations, self.model.opt.ls_iterations = iterations
         if integrator is not None:
             self.model.opt.integrator = _integrator(mujoco, integrator)
-        self.frame_skip, self.noise = as_count("frame_skip", frame_skip, 1), float(noise)
+        self.frame_skip: int = as_count("frame_skip", frame_skip, 1)
+        self.noise: float = float(noise)
         self._observe, self._reward, self._terminal = observe, reward, terminal
-        self.bodies = tuple(self.model.body(index).name for index in range(self.model.nbody))
-        self.defaults = dict.fromkeys(FACTORS, 1.0)
-        self.action_space = Box(*_action_bounds(self.model))
+        self.bodies: tuple[str, ...] = tuple(self.model.body(index).name for index in range(self.model.nbody))
+        self.defaults: Mapping[str, float] = dict.fromkeys(FACTORS, 1.0)
+        self.action_space: Box = Box(*_action_bounds(self.model))
 
     def __deepcopy__(self, memo: object) -> "MujocoEquations":
         return self  # It does not change, and worlds of one batch share it.

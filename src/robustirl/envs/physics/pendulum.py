@@ -1,5 +1,6 @@
 """The pendulum of Gymnasium's `Pendulum-v1`; the equations are in `robustirl.envs.pendulum`."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,9 +15,9 @@ class Pendulum(Equations):
     """A rod on a hinge with a motor: length l, mass m and gravity g."""
 
     name = "pendulum"
-    defaults = MappingProxyType({"length": 1.0, "mass": 1.0, "gravity": 10.0})
+    defaults: Mapping[str, float] = MappingProxyType({"length": 1.0, "mass": 1.0, "gravity": 10.0})
     horizon = 200
-    action_space = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
+    action_space: Box = Box(np.array([-MAX_TORQUE]), np.array([MAX_TORQUE]))
 
     def initial(self, rng: PRNGKeyArray, params: Parameters) -> Float[Array, "2"]:
         return EQUATIONS.initial(rng, PendulumParameters(**params))

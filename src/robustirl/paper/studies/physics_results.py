@@ -24,6 +24,8 @@ COLUMNS = (
 )
 BASE = "alpha=1"
 JUDGED = ("learner_return", "expert_return")
+Cell = tuple[str, str, float]
+"""A world, a parameter and a factor."""
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:
@@ -61,9 +63,9 @@ def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:
     return float((differences > 0).mean() + (differences == 0).mean() / 2)
 
 
-def normalized(records: Iterable[PhysicsRecord]) -> dict[tuple, dict[str, dict[str, np.ndarray]]]:
+def normalized(records: Iterable[PhysicsRecord]) -> dict[Cell, dict[str, dict[str, np.ndarray]]]:
     """Return by world, parameter and factor, then by method, the normalized returns of all seeds in both worlds."""
-    raw: dict[tuple, dict[str, list[PhysicsRecord]]] = defaultdict(lambda: defaultdict(list))
+    raw: dict[Cell, dict[str, list[PhysicsRecord]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         spec = record.spec
         raw[spec.world, spec.parameter, spec.factor][spec.method].append(record)
@@ -71,7 +73,7 @@ def normalized(records: Iterable[PhysicsRecord]) -> dict[tuple, dict[str, dict[s
     for (world, parameter, _), methods in raw.items():
         carried = methods["carried over"]
         usual[world, parameter] = np.mean([one.expert_return for one in carried])
-    out: dict[tuple, dict[str, dict[str, np.ndarray]]] = {}
+    out: dict[Cell, dict[str, dict[str, np.ndarray]]] = {}
     for cell, methods in raw.items():
         zero = {name: np.mean([getattr(one, name) for one in methods[UNTRAINED]]) for name in JUDGED}
         top = {
@@ -88,7 +90,7 @@ def normalized(records: Iterable[PhysicsRecord]) -> dict[tuple, dict[str, dict[s
     return out
 
 
-def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple]:
+def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
     """Return the rows of the table."""
     rows = []
     for cell, methods in normalized(records).items():
