@@ -55,7 +55,7 @@ def pytest_make_collect_report(collector):
 @pytest.fixture(scope="module", autouse=True)
 def precision(request):
     """Run the tests of such files in double precision."""
-    with jax.enable_x64(True) if computes_with_jax(request.path) else contextlib.nullcontext():
+    with jax.enable_x64(computes_with_jax(request.path)):  # Whatever an earlier test may have left behind.
         yield
 
 

@@ -27,6 +27,7 @@ SLOW = {
     "continuous.md",
     "cost.md",
     "faq.md",
+    "first-fit.md",
     "guarantee.md",
     "large-worlds.md",
     "physics.md",

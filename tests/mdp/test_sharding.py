@@ -52,6 +52,7 @@ def found():
     return json.loads(run.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["uniform-action", "uniform-state"])
 def test_eight_devices_agree_with_one(found, model):
     assert found["devices"] == 8

@@ -31,7 +31,7 @@ def short_traceback(function: Callable[_P, _R]) -> Callable[_P, _R]:
         ...     def inside():
         ...         raise RobustIRLError("no.")
         ...     inside()
-        >>> try:
+        >>> try:  # doctest: +SKIP
         ...     refuse()
         ... except RobustIRLError as error:
         ...     [frame.name for frame in traceback.extract_tb(error.__traceback__)][1:]

@@ -93,7 +93,7 @@ def report_guarantee(
         >>> from robustirl.envs import ThreeState
         >>> walks = Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True)
         >>> round(report_guarantee(ThreeState().mdp(noise=0.0), walks, radius=0.0).shortfall, 2)
-        0.0
+        0.01
     """
     demonstrations.check_against(learner)
     estimate = estimate_occupancy(demonstrations, learner, tail=tail)

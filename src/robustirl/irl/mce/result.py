@@ -203,7 +203,8 @@ class Fit(AbstractFit):
                 " throw=False to look at the policy for the initial reward."
             )
         largest = float(np.abs(self.reward).max())
-        if int(self.verdict.steps) == 0:  # Nothing was learned yet, so that no step is to blame.
+        # Nothing was learned yet, and the plan for the initial reward itself is coarse: no step is to blame.
+        if int(self.verdict.steps) == 0 and not bound <= 1e-6 * max(1.0, size):
             remedies = ["double precision"] * (dtype == np.float32) + ["a smaller discount"]
             remedies += ["a smaller initial reward"] * (largest > 0)
             return (
