@@ -7,7 +7,6 @@ learner's world and the demonstrations are the data:
 """
 
 import functools
-import inspect
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,8 +30,11 @@ from robustirl.demonstrations import (
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._encoding import NAMED_OPTIMIZERS, Unsaved
+from robustirl.irl._parameters import NotFittedError as NotFittedError
+from robustirl.irl._parameters import Parameters
 from robustirl.irl._result import require_success
 from robustirl.irl.acting import ActingPolicy, draw_actions
+from robustirl.irl.adversarial.estimator import RobustImitation
 from robustirl.irl.evidence import Evidence, collect_choices, collect_with_fit
 from robustirl.irl.inference import Inference, infer
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
@@ -55,11 +57,7 @@ from robustirl.types import AnyArray, ArrayLike
 MOST_INFERRED = 200  # Parameters up to which standard errors are computed with every fit by likelihood.
 
 
-class NotFittedError(InvalidInputError, AttributeError):
-    """What was learnt was asked for before anything was learnt."""
-
-
-class RobustIRL:
+class RobustIRL(Parameters):
     """Learn a reward and a policy for the learner's world from demonstrations made in another one.
 
     Args:
@@ -113,7 +111,7 @@ class RobustIRL:
     ) -> RelativeEntropyIRL: ...
 
     @overload
-    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["adversarial"], **options: Any) -> Any: ...
+    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["adversarial"], **options: Any) -> RobustImitation: ...
 
     @overload
     def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> Self: ...
@@ -497,19 +495,6 @@ class RobustIRL:
         checks.require_shape("the occupancy", held_out, (found.player.shape[0],), "states")
         return -float(np.abs(np.asarray(found.occupancy) - np.asarray(held_out)).sum())
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return what the constructor was given."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **parameters: Any) -> "RobustIRL":
-        """Choose some parameters anew; what was learnt stays until the next fit."""
-        for name in parameters:
-            if name not in _PARAMETERS:
-                raise InvalidInputError(f"there is no parameter {name!r}; choose from {', '.join(_PARAMETERS)}.")
-        for name, value in parameters.items():
-            setattr(self, name, value)
-        return self
-
     @short_traceback
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator and what it has learnt to an .npz file, without pickles.
@@ -526,7 +511,7 @@ class RobustIRL:
         return load_estimator(cls, path)
 
     def __repr__(self) -> str:
-        changed = {name: value for name, value in self.get_params().items() if not _same(value, _PARAMETERS[name])}
+        changed = {name: value for name, value in self.get_params().items() if not _same(value, self._defaults()[name])}
         return f"{type(self).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in changed.items())})"
 
     def _repr_html_(self) -> str:
@@ -543,14 +528,8 @@ class RobustIRL:
         return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 
 
-ALGORITHMS: dict[str, Callable[..., Any]] = {"relative_entropy": RelativeEntropyIRL}
+ALGORITHMS: dict[str, Callable[..., Any]] = {"relative_entropy": RelativeEntropyIRL, "adversarial": RobustImitation}
 """What `RobustIRL(algorithm=...)` makes, apart from itself."""
-
-_PARAMETERS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(RobustIRL.__init__).parameters.items()
-    if name != "self"
-}
 
 
 def _target(given: Any, mdp: MDP, evidence: Evidence, reward: AbstractReward) -> Any:

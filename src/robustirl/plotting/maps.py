@@ -7,10 +7,10 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Circle, Patch
 
 from robustirl.envs import MOVES, GridWorld, ObjectWorld
+from robustirl.plotting.arrows import draw_moves
 
 MAX_KEY = 4
 OBJECT_COLOURS = ("#0072B2", "#009E73")  # Blue and green.
-FAINT = 0.12  # Moves less likely than this are not drawn.
 
 
 def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true reward") -> None:
@@ -49,33 +49,8 @@ def scaled(axis: Axes, values: np.ndarray, cmap: str) -> None:
 
 def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
     """Draw an arrow per likely move, the longer and stronger the likelier."""
-    rows, columns = np.indices(shape)
-    for action, (down, right) in enumerate(MOVES.values()):
-        weight = policy[:, action].reshape(shape)
-        shown = weight > FAINT
-        if not shown.any():
-            continue
-        length = 0.2 + 0.25 * weight[shown]
-        colours = np.ones((int(shown.sum()), 4))
-        colours[:, 3] = 0.35 + 0.65 * weight[shown]
-        axis.quiver(
-            columns[shown],
-            rows[shown],
-            right * length,
-            down * length,
-            color=colours,
-            edgecolor="#222222",
-            linewidth=0.3,
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            units="xy",
-            width=0.09,
-            headwidth=3.2,
-            headlength=2.2,
-            headaxislength=2.0,
-            minlength=0.01,
-        )
+    directions = np.broadcast_to(np.array(list(MOVES.values())), (len(policy), len(MOVES), 2))
+    draw_moves(axis, policy, directions, shape)
 
 
 def landmarks(axis: Axes, environment: GridWorld, colour: str = "#111111") -> None:

@@ -2,6 +2,7 @@
 # pyright: reportOptionalSubscript=false, reportMissingImports=false
 """MuJoCo's worlds through MJX: constants that follow the masses, and steps beside MuJoCo's own engine."""
 
+import copy
 import importlib.util
 
 import jax.numpy as jnp
@@ -73,7 +74,7 @@ def test_a_step_is_that_of_mujocos_own_engine():
     import mujoco
 
     world = physics.mujoco_world("inverted-double-pendulum", mass=1.5)
-    model = world.equations.model
+    model = copy.deepcopy(world.equations.model)  # Worlds share it.
     for name in ("body_mass", "body_inertia", "body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0"):
         getattr(model, name)[:] = world.parameters["model"][name]
     data = mujoco.MjData(model)

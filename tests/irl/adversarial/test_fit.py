@@ -126,3 +126,15 @@ def test_imitation_keeps_a_heavier_pole_up():
     )
     returns = np.asarray(measure_returns([away] * 2, [fit.player for fit in fits], episodes=8, keys=[KEY] * 2)).mean(1)
     assert (returns > 300).all()  # Of 500; a policy that does nothing keeps it up for some 40 steps.
+
+
+def test_an_estimator_that_has_learned_nothing_says_so_and_parameters_are_checked():
+    model = RobustImitation(0.9)
+    for ask in (lambda: model.policy_, lambda: model.judgment_, lambda: model.predict([1.0, 0.0, 0.0])):
+        with pytest.raises(
+            InvalidInputError, match="this RobustImitation has not learned anything yet; call fit first"
+        ):
+            ask()
+    with pytest.raises(InvalidInputError, match="there is no parameter 'speed'; choose from alpha, config, horizon"):
+        model.set_params(speed=3)
+    assert model.set_params(alpha=0.8).get_params()["alpha"] == 0.8

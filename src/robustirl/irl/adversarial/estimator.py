@@ -1,6 +1,5 @@
 """`RobustImitation`: robust imitation from observation with the manners of scikit-learn's estimators."""
 
-import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,15 +11,15 @@ import numpy as np
 from robustirl.control import GaussianPolicy, World
 from robustirl.demonstrations import Recordings
 from robustirl.irl._callbacks import Interrupted
+from robustirl.irl._parameters import NotFittedError, Parameters
 from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
-from robustirl.irl.estimator import ALGORITHMS, NotFittedError
 from robustirl.irl.judgment import Judgment
 from robustirl.irl.saving import save_fit
 
 
-class RobustImitation:
+class RobustImitation(Parameters):
     """Learn to go where an expert went, in a world that moves differently.
 
     Args:
@@ -87,20 +86,20 @@ class RobustImitation:
             raise
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "fit_":
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet; call fit first.")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    def _fitted(self) -> ImitationFit:
+        if "fit_" not in vars(self):
+            raise NotFittedError(f"this {type(self).__name__} has not learned anything yet; call fit first.")
+        return self.fit_
 
     @property
     def policy_(self) -> GaussianPolicy:
         """The player's policy."""
-        return self.fit_.player
+        return self._fitted().player
 
     @property
     def judgment_(self) -> Judgment:
         """Whether to use it."""
-        return self.fit_.judgment
+        return self._fitted().judgment
 
     def predict(self, observations: Any) -> np.ndarray:
         """Return the player's mean action for an observation, or for each row of several."""
@@ -108,20 +107,7 @@ class RobustImitation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fit to an .npz file, which `robustirl.irl.load_fit` reads."""
-        save_fit(self.fit_, path)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters of the constructor."""
-        del deep
-        return {
-            name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
-        }
-
-    def set_params(self, **parameters: Any) -> "RobustImitation":
-        """Change parameters of the constructor."""
-        for name, value in parameters.items():
-            setattr(self, name, value)
-        return self
+        save_fit(self._fitted(), path)
 
     def __repr__(self) -> str:
         given = {
@@ -130,6 +116,3 @@ class RobustImitation:
             if value is not None and name not in ("seed", "attempts")
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
-
-
-ALGORITHMS["adversarial"] = RobustImitation

@@ -1,6 +1,5 @@
 """`RobustIRL(algorithm="relative_entropy")`: relative-entropy IRL with the manners of `RobustIRL`."""
 
-import inspect
 import os
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from robustirl._runtime import html_table, short_traceback, short_value, working
 from robustirl.control import Episodes, GaussianPolicy, Players, World
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
+from robustirl.irl._parameters import NotFittedError, Parameters
 from robustirl.irl.acting import ActingPolicy
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
@@ -23,7 +23,7 @@ from robustirl.irl.saving import save_fit
 from robustirl.types import ArrayLike
 
 
-class RelativeEntropyIRL:
+class RelativeEntropyIRL(Parameters):
     """Learn a reward and a policy for a sampled, continuous world from an expert's episodes.
 
     Args:
@@ -102,8 +102,6 @@ class RelativeEntropyIRL:
 
     def _fitted(self) -> RelativeEntropyFit:
         if "fit_" not in vars(self):
-            from robustirl.irl.estimator import NotFittedError  # That file is built on this one.
-
             raise NotFittedError("this RelativeEntropyIRL has not learned anything yet; call fit first.")
         return self.fit_
 
@@ -184,30 +182,14 @@ class RelativeEntropyIRL:
         """Write what was learned to an .npz file, which `robustirl.irl.load_fit` reads."""
         save_fit(self._fitted(), path)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return what the constructor was given."""
-        return {name: getattr(self, name) for name in _PARAMETERS}
-
-    def set_params(self, **parameters: Any) -> "RelativeEntropyIRL":
-        """Choose some parameters anew; what was learned stays until the next fit."""
-        for name in parameters:
-            if name not in _PARAMETERS:
-                raise InvalidInputError(f"there is no parameter {name!r}; choose from {', '.join(_PARAMETERS)}.")
-        for name, value in parameters.items():
-            setattr(self, name, value)
-        return self
-
     def __repr__(self) -> str:
-        changed = {name: value for name, value in self.get_params().items() if value != _PARAMETERS[name]}
+        changed = {name: value for name, value in self.get_params().items() if value != self._defaults()[name]}
         given = "".join(f", {name}={short_value(value)}" for name, value in changed.items() if name != "start")
         return f"RobustIRL(algorithm='relative_entropy'{given})"
 
     def _repr_html_(self) -> str:
         fitted = "fit_" in vars(self)
         return html_table(repr(self), self._rows() if fitted else [("fitted", "no; call fit(world, episodes)")])
-
-
-_PARAMETERS = {name: parameter.default for name, parameter in inspect.signature(RelativeEntropyIRL).parameters.items()}
 
 
 @working_precision

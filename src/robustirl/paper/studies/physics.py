@@ -33,18 +33,34 @@ class PhysicsStudy:
     """Demonstrations, of states alone."""
     seeds: int = 10
     """Seeds of every cell."""
+    expert_steps: int | None = None
+    """Steps of an expert's training; by world if left out."""
+    steps: int | None = None
+    """Steps of an imitation; by world if left out."""
 
     def run(self, frame: Frame) -> None:
         """Run what is missing, and write a table and a figure."""
         as_count("--seeds", self.seeds, 1)
         as_count("--episodes", self.episodes, 1)
+        for option, steps in (("--expert-steps", self.expert_steps), ("--steps", self.steps)):
+            if steps is not None:
+                as_count(option, steps, max(scale.ppo.batch for scale in SCALES.values()))
         for name in self.worlds:
             if name not in SCALES:
                 raise InvalidInputError(f"there is no world {name!r} in this study; choose among {', '.join(SCALES)}.")
         specs = [
             spec
             for name in self.worlds
-            for spec in specs_of(name, self.parameter, self.factors, self.alphas, self.episodes, self.seeds)
+            for spec in specs_of(
+                name,
+                self.parameter,
+                self.factors,
+                self.alphas,
+                self.episodes,
+                self.seeds,
+                self.expert_steps,
+                self.steps,
+            )
         ]
         records = frame.compute(specs)
         frame.write_table("physics", COLUMNS, rows_of(records))

@@ -68,6 +68,8 @@ class PhysicsSpec(Spec):
         method: `alpha=0.95` and the like for imitations, else one of `CONTROLS`.
         episodes: Demonstrations.
         seed: Decides all draws.
+        expert_steps: Steps of PPO for an expert; those of `SCALES` if None.
+        steps: Steps of an imitation; those of `SCALES` if None.
     """
 
     world: str
@@ -76,6 +78,8 @@ class PhysicsSpec(Spec):
     method: str
     episodes: int
     seed: int
+    expert_steps: int | None = None
+    steps: int | None = None
 
     def check(self) -> None:
         """Refuse a world or a parameter that is not there."""
@@ -102,7 +106,14 @@ class PhysicsRecord:
 
 
 def specs_of(
-    world: str, parameter: str, factors: Sequence[float], alphas: Sequence[float], episodes: int, seeds: int
+    world: str,
+    parameter: str,
+    factors: Sequence[float],
+    alphas: Sequence[float],
+    episodes: int,
+    seeds: int,
+    expert_steps: int | None = None,
+    steps: int | None = None,
 ) -> tuple[PhysicsSpec, ...]:
     """Return the runs of a world: imitations and controls at every level and seed.
 
@@ -112,7 +123,7 @@ def specs_of(
     """
     methods = [*(f"alpha={alpha:g}" for alpha in alphas), *CONTROLS]
     return tuple(
-        PhysicsSpec(world, parameter, factor, method, episodes, seed)
+        PhysicsSpec(world, parameter, factor, method, episodes, seed, expert_steps, steps)
         for factor in factors
         for method in methods
         for seed in range(seeds)
@@ -142,7 +153,10 @@ class PhysicsContext:
         """Compute every run of a batch, which share a world, a parameter and the number of episodes."""
         began = time.monotonic()
         first = specs[0]
-        scale = SCALES[first.world]
+        usual = SCALES[first.world]
+        scale = dataclasses.replace(
+            usual, expert_steps=first.expert_steps or usual.expert_steps, steps=first.steps or usual.steps
+        )
         home = make_world(first.world)
         factors = sorted({spec.factor for spec in specs})
         for factor in {factors[0], factors[-1]} - {1.0}:
@@ -224,7 +238,7 @@ PHYSICS = register(
         gpu_batch=10_000,
         min_batches_for_pool=1000,
         warm_up=False,
-        batch_key=lambda spec: (spec.world, spec.parameter, spec.episodes),
+        batch_key=lambda spec: (spec.world, spec.parameter, spec.episodes, spec.expert_steps, spec.steps),
         program_key=lambda spec: spec.world,
         context_key=lambda _: None,
         make_context=lambda *_: PhysicsContext(),
