@@ -13,6 +13,10 @@ from robustirl.cli import main
         (["--physics", "weight=2"], "cart-pole-swing-up has no parameter 'weight'"),
         (["--steps", "10"], "--steps and --expert-steps need at least 4096 steps, one update."),
         (["--demos", "nowhere.npz"], "nowhere.npz"),
+        (
+            ["--env", "hoper"],
+            "--env is 'hoper', which is neither a model file nor a world with bodies: acrobot, cart-pole",
+        ),
     ],
 )
 def test_refusals(words, sentence, capsys, tmp_path):

@@ -171,6 +171,9 @@ def _world(name: str, parameters: dict[str, float]) -> Any:
 
     if name in physics.names():
         return physics.make(name).changed(**parameters)
+    if name not in physics.MODELS and not Path(name).is_file():
+        known = ", ".join([*physics.names(), *physics.MODELS])
+        raise InvalidInputError(f"--env is {name!r}, which is neither a model file nor a world with bodies: {known}.")
     return physics.mujoco_world(name, fast=True, **parameters)
 
 

@@ -14,6 +14,7 @@ from robustirl.envs.physics.equations import make as make
 from robustirl.envs.physics.equations import names as names
 from robustirl.envs.physics.equations import register as register
 from robustirl.envs.physics.equations import require_difference as require_difference
+from robustirl.envs.physics.gymnasium_models import MODELS as MODELS
 from robustirl.envs.physics.mujoco import MujocoEquations as MujocoEquations
 from robustirl.envs.physics.mujoco import mujoco_world as mujoco_world
 
