@@ -61,10 +61,10 @@ def _accelerator(place: Place | None) -> list[list[str]]:
     rows, where = [], place.name.removeprefix("NVIDIA ")
     if solved := place.one("solve", states=MILLION, discount=0.99, alpha=0.9, auto=True, noise_model=LOCAL):
         rows.append([_solution(solved, where), cell(solved), NONE, NONE])
-    learnt = place.one("irl", states=MILLION)
-    if learnt and learnt["steps"] >= 200:
-        what = f"robust MCE IRL, {_about(learnt['states'])} states, {learnt['steps']} steps, {where}"
-        rows.append([what, seconds(learnt["seconds"]), NONE, NONE])
+    learned = place.one("irl", states=MILLION)
+    if learned and learned["steps"] >= 200:
+        what = f"robust MCE IRL, {_about(learned['states'])} states, {learned['steps']} steps, {where}"
+        rows.append([what, seconds(learned["seconds"]), NONE, NONE])
     return rows
 
 
@@ -73,7 +73,7 @@ def _solution(row: Row, where: str) -> str:
 
 
 def _about(states: int) -> str:
-    """Return a power of ten where it is one, give or take five per cent: grids are squares."""
+    """Return a power of ten where it is one, give or take five percent: grids are squares."""
     power = round(math.log10(states))
     near = abs(math.log(states / 10**power)) < 0.05
     return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(power))}" if near else count(states)

@@ -35,7 +35,7 @@ def draw(results: Results, folder: Path) -> list[Path]:
     if results.picture:
         with np.load(results.picture, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        written += [save(figure_learnt(arrays), folder / "scale-learnt.png")]
+        written += [save(figure_learned(arrays), folder / "scale-learned.png")]
     return written
 
 
@@ -120,8 +120,8 @@ def figure_memory(results: Results) -> Figure:
     return figure
 
 
-def figure_learnt(arrays: dict[str, np.ndarray]) -> Figure:
-    """Draw a large world after robust IRL: true and learnt reward, where the player goes, and both occupancies."""
+def figure_learned(arrays: dict[str, np.ndarray]) -> Figure:
+    """Draw a large world after robust IRL: true and learned reward, where the player goes, and both occupancies."""
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
         figure = Figure(figsize=(13.5, 2.9), layout="constrained")
         axes = figure.subplots(1, 5)
@@ -144,7 +144,7 @@ def figure_learnt(arrays: dict[str, np.ndarray]) -> Figure:
         figure.colorbar(image, ax=axes[3:], shrink=0.6)
         titles = (
             "true reward",
-            "learnt reward",
+            "learned reward",
             "player's likeliest move",
             "expert's occupancy",
             "mixture's occupancy",

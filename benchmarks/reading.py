@@ -21,7 +21,7 @@ class Place:
     rows: list[Row]
 
     def find(self, what: str, *, states: float | None = None, **labels: Any) -> list[Row]:
-        """Return the rows with these labels; of states, those within five per cent, since grids are squares."""
+        """Return the rows with these labels; of states, those within five percent, since grids are squares."""
 
         def fits(row: Row) -> bool:
             near = states is None or ("states" in row and abs(math.log(row["states"] / states)) < 0.05)

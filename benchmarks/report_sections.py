@@ -79,8 +79,8 @@ def learning(results: Results, names: dict[str, str]) -> str:
         " noise; one reward a state, the paper's Adam.",
         table(("device", "states", "steps", "a step", "in all", "occupancy gap", "verdict"), body),
     ]
-    if "scale-learnt" in names:
-        parts.append(f"![what is learnt in the largest world]({names['scale-learnt']})")
+    if "scale-learned" in names:
+        parts.append(f"![what is learned in the largest world]({names['scale-learned']})")
     if batches:
         head = ("device", "runs", "calls", "in all", "a run", "compilation", "ended early")
         parts.append("The runs of the paper's figures (75 an environment, 200 steps each):\n\n" + table(head, batches))

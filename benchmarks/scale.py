@@ -28,7 +28,7 @@ QUANTECON_PEER = HERE / "peers" / "quantecon_ddp.py"
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 NOISE_MODELS = ("uniform-action", "uniform-state")
 DISCOUNTS, ALPHAS = (0.9, 0.99, 0.999), (1.0, 0.9)
-FAR_SIGHTED = 0.9999  # Looked at besides, where factorisations are among the methods,
+FAR_SIGHTED = 0.9999  # Looked at besides, where factorizations are among the methods,
 LARGEST_FAR_SIGHTED = 100_000  # and the world is not larger.
 STARTING = 300.0  # Seconds in which the first worker must have said what the machine is.
 Job = tuple[str, dict[str, Any]]
@@ -71,7 +71,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--peer-limit", type=float, default=60.0, help="seconds that a peer's solution may take")
     parser.add_argument("--budget", type=float, default=4 * 3600.0, help="seconds after which no job begins or goes on")
-    parser.add_argument("--picture", type=Path, help="an .npz file for what is learnt in the largest world")
+    parser.add_argument("--picture", type=Path, help="an .npz file for what is learned in the largest world")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/out/scale.json"), help="result file")
     options = parser.parse_args()
     if any(size < 9 for size in options.sizes):
@@ -86,7 +86,7 @@ def parse() -> argparse.Namespace:
 def size_job(options: argparse.Namespace, states: int, noise_model: str, irl_steps: int, patience: float) -> Job:
     """Return the job of one size and noise model.
 
-    Methods are compared and rewards are learnt under local noise alone.
+    Methods are compared and rewards are learned under local noise alone.
     """
     local = noise_model == NOISE_MODELS[0]
     picture = str(options.picture) if options.picture and states == max(options.sizes) else None

@@ -46,7 +46,7 @@ def learn(common: dict[str, Any], job: dict[str, Any], world, reward) -> None:
 
 
 def save_picture(path: Path, result, true_reward: np.ndarray, most: int = 250) -> None:
-    """Return the learnt reward, the player's direction and the occupancies, on at most so many cells a side."""
+    """Return the learned reward, the player's direction and the occupancies, on at most so many cells a side."""
     side = math.isqrt(len(true_reward))
     share = max(side // most, 1)
     cells = side // share * share

@@ -20,7 +20,7 @@ from scale_learning import batch_job, learn
 from scale_world import NOISE, TOLERANCE, emit, grid, say
 
 LARGEST_MATRIX = 2000  # States up to which Newton's method with a matrix is timed,
-LARGEST_FACTORED = 400_000  # and with a sparse factorisation.
+LARGEST_FACTORED = 400_000  # and with a sparse factorization.
 SECONDS_A_FACTORED_STATE = 1e-4  # About what the latter takes on a processor.
 MOST_EXTRAPOLATED = 100  # Times our patience: what value iteration would take is told up to here.
 LOOP = 50  # Products or sweeps in one call, where a single one is too short to time.

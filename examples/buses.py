@@ -91,7 +91,7 @@ for source in own:
             cost = monthly_cost(world, policy, own[target].reward) if target in own else np.nan
             table.append((source, target, name, fitness, miles, cost))
 
-print(f"{'learnt from':<12}{'acts in':<9}{'way':<14}{'log-prob.':>10}{'replaced at':>13}{'cost a month':>14}")
+print(f"{'learned from':<12}{'acts in':<9}{'way':<14}{'log-prob.':>10}{'replaced at':>13}{'cost a month':>14}")
 for source, target, name, fitness, miles, cost in table:
     print(f"{source:<12}{target:<9}{name:<14}{fitness:>10.5f}{miles:>13,.0f}{cost:>14.4f}")
 for g in own:

@@ -47,7 +47,7 @@ print(f"its policy, here:   return {float(carried_over.mean_return):.0f}")
 
 # %%
 demos = collect(expert_world, expert, episodes=100, horizon=300, key=jax.random.key(2))
-config = RelativeEntropyConfig(summary="discounted", centre="none", attempts=3, rounds=3 if QUICK else 300)
+config = RelativeEntropyConfig(summary="discounted", center="none", attempts=3, rounds=3 if QUICK else 300)
 config = dataclasses.replace(config, game=dataclasses.replace(config.game, episodes=episodes))
 alphas = {"standard": 1.0, "robust": 0.85}
 tries = {
@@ -62,15 +62,15 @@ for name, found in measured.items():
     print(f"{name:8s} returns {returns}; episodes at the goal {reached:.0%}, feature gap at most {gap:.3f}")
 
 # %% [markdown]
-# All six arrive, and do better than the expert does at home: they learnt what it was after, and need not fight the
+# All six arrive, and do better than the expert does at home: they learned what it was after, and need not fight the
 # pull of the pit. The standard learner must have the expert's features itself, and goes its long way round; the robust
 # one leaves to its opponent what the pull does, and its player is ahead in all three. Twenty seeds and fifteen pairs of
 # worlds say the same: it pays where the expert's world is the noisier one, and hurts or does nothing where it is not
 # ([Continuous worlds](../docs/continuous.md)).
 #
-# ## What was learnt
+# ## What was learned
 #
-# A learnt reward is one up to a factor and a constant, and need not look like the true one: at the end of a fit it is
+# A learned reward is one up to a factor and a constant, and need not look like the true one: at the end of a fit it is
 # what is left to match. The policy is what transfers.
 
 # %%
@@ -81,7 +81,7 @@ without_goal = features.at[:, 5].set(0.0)  # The goal's own jump is left out, or
 panels = [("the true reward, and the expert\nin its world", world.true_weights, expert_world, expert)]
 for name, alpha in alphas.items():
     fit, found = tries[name][0], measured[name][0]
-    title = f"{name}, α = {alpha:g}: learnt reward\nand player, return {float(found.mean_return):.0f}"
+    title = f"{name}, α = {alpha:g}: learned reward\nand player, return {float(found.mean_return):.0f}"
     panels.append((title, fit.parameters, world, fit.player))
 
 figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.5), layout="constrained")
@@ -103,9 +103,9 @@ plt.show()
 
 # %%
 figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
-for (name, fits), colour, high in zip(tries.items(), ("black", "#D55E00"), (0.9, 0.8), strict=True):
+for (name, fits), color, high in zip(tries.items(), ("black", "#D55E00"), (0.9, 0.8), strict=True):
     for fit in fits:
-        axis.plot(np.asarray(fit.history.feature_gap), color=colour, linewidth=0.9, alpha=0.8)
-    axis.text(0.98, high, name, transform=axis.transAxes, ha="right", color=colour)
+        axis.plot(np.asarray(fit.history.feature_gap), color=color, linewidth=0.9, alpha=0.8)
+    axis.text(0.98, high, name, transform=axis.transAxes, ha="right", color=color)
 axis.set(xlabel="round", ylabel="feature gap of the sampled episodes", yscale="log")
 plt.show()

@@ -100,7 +100,7 @@ def draw_map(axis, reward, policy, title):
 
 draw_map(axes[0], env.reward, expert, "the true reward,\nand the expert")
 for axis, (name, alpha) in zip(axes[1:], {"standard": 1.0, f"robust, α = {chosen:.2f}": chosen}.items(), strict=True):
-    draw_map(axis, fits[alpha].reward, fits[alpha].player, f"{name}:\nlearnt reward, return {returns[alpha]:.0f}")
+    draw_map(axis, fits[alpha].reward, fits[alpha].player, f"{name}:\nlearned reward, return {returns[alpha]:.0f}")
 plt.show()
 
 # %% [markdown]
@@ -129,9 +129,9 @@ left.annotate("α from the walks", (chosen, returns[chosen]), (-10, -8), textcoo
 left.axhline(carried_over, color="#777777", linestyle="--", linewidth=1)
 left.annotate("the expert's policy", (1, carried_over), (0, 4), textcoords="offset points", ha="right", color="#555555")
 left.set(xlabel="α, the player's chance of control", ylabel="return in the learner's world")
-for (name, values), colour in zip(worst.items(), ("black", "#D55E00", "#777777"), strict=True):
-    right.plot(radii, values, color=colour)
-    right.annotate(name, (radii[-1], values[-1]), (5, -3), textcoords="offset points", color=colour)
+for (name, values), color in zip(worst.items(), ("black", "#D55E00", "#777777"), strict=True):
+    right.plot(radii, values, color=color)
+    right.annotate(name, (radii[-1], values[-1]), (5, -3), textcoords="offset points", color=color)
 right.set_xticks(radii[:: max(1, len(radii) // 4)])
 right.set(xlabel="how far the world may be from ours (ℓ1, per row)", ylabel="certified worst discounted return")
 plt.show()

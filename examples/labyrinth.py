@@ -29,9 +29,10 @@ print(train, "to learn from,", test, "to judge by")
 # %% [markdown]
 # ## One reward for every place
 #
-# A parameter per node, learnt by the likelihood of the recorded moves. Rewards of places that a mouse can hardly choose
-# between are poorly told apart, so that a penalty holds all of them near zero; it and the discount are chosen by bouts
-# that were not learnt from. They are the bouts that judge below, too, so that the best of these settings is flattered.
+# A parameter per node, learned by the likelihood of the recorded moves. Rewards of places that a mouse can hardly
+# choose between are poorly told apart, so that a penalty holds all of them near zero; it and the discount are chosen by
+# bouts that were not learned from. They are the bouts that judge below, too, so that the best of these settings is
+# flattered.
 
 
 # %%
@@ -90,7 +91,7 @@ for name, score in scores.items():
 # %% [markdown]
 # ## The map
 #
-# The learnt reward, drawn where the nodes are. The water port is the circled end node.
+# The learned reward, drawn where the nodes are. The water port is the circled end node.
 #
 # A single reward goes as far as any model that knows only where the mouse is: on held-out bouts it is level with the
 # first-order chain, with 127 numbers instead of one for every corridor. It does not go further. Where the mouse came
@@ -109,7 +110,7 @@ axes.scatter(*places[116], s=160, facecolors="none", edgecolors="tab:red", linew
 axes.set(xticks=[], yticks=[], aspect="equal")
 for side in axes.spines.values():
     side.set_visible(False)
-figure.colorbar(dots, label="learnt reward", shrink=0.8)
+figure.colorbar(dots, label="learned reward", shrink=0.8)
 plt.show()
 
 order = np.argsort(-reward)[:5]

@@ -204,7 +204,7 @@ def test_every_name_in_the_table_of_the_paper_exists():
 
 
 def test_the_table_of_the_paper_leaves_no_environment_and_no_experiment_out():
-    from robustirl.paper.finite.catalogue import EXPERIMENTS, MAIN
+    from robustirl.paper.finite.catalog import EXPERIMENTS, MAIN
     from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS
 
     text = (DOCS / "paper.md").read_text("utf-8")

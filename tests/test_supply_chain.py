@@ -56,8 +56,8 @@ def test_what_brings_unfinished_versions_is_not_part_of_all():
 
 
 def test_a_lock_with_a_line_that_is_no_entry_is_noticed(lock, tmp_path, monkeypatch):
-    spoilt = tmp_path / "requirements.lock"
-    spoilt.write_text((ROOT / "requirements.lock").read_text() + "evil @ https://example.org/evil.whl\n")
-    monkeypatch.setattr(lock, "LOCK", spoilt)
+    spoiled = tmp_path / "requirements.lock"
+    spoiled.write_text((ROOT / "requirements.lock").read_text() + "evil @ https://example.org/evil.whl\n")
+    monkeypatch.setattr(lock, "LOCK", spoiled)
     with pytest.raises(SystemExit, match="is no entry; write it anew"):
         lock.locked()

@@ -24,7 +24,7 @@ PAGES = ROOT / "docs" / "examples"
 IMAGES = ROOT / "docs" / "images"
 NOTE = "*Run `python examples/{name}.py`, or open it as a notebook. `make examples` writes this page.*"
 DOTS = 150  # Per inch.
-COLOURS = 255  # Enough for a figure, and a third of the size.
+COLORS = 255  # Enough for a figure, and a third of the size.
 
 
 class Cell(NamedTuple):
@@ -144,7 +144,7 @@ def _pictures() -> Iterator[bytes]:
         drawn, small = io.BytesIO(), io.BytesIO()
         plt.figure(number).savefig(drawn, format="png", dpi=DOTS, metadata={"Software": None})
         drawn.seek(0)
-        Image.open(drawn).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+        Image.open(drawn).convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
         yield small.getvalue()
     plt.close("all")
 

@@ -5,7 +5,7 @@ Run by the Python of an environment of its own (see imitation-requirements.txt):
     python imitation_mce.py WORLD.npz --steps 3 --horizon 2300
 
 WORLD.npz holds `transition` [S, A, S], `initial` [S], `discount` (a scalar) and `occupancy` [S], the
-expert's discounted state occupancy normalised to sum to one. One JSON line goes to standard output.
+expert's discounted state occupancy normalized to sum to one. One JSON line goes to standard output.
 
 What is timed: one pass of the loop inside `MCEIRL.train`, that is the soft planning sweep over the
 horizon, the state occupancy it leads to, the backward pass, the Adam step and the library's own stopping
@@ -44,7 +44,7 @@ from imitation.util import logger as imitation_logger
 from seals.base_envs import TabularModelPOMDP
 
 ADAM = {"lr": 0.5, "betas": (0.9, 0.99), "eps": 1e-7}
-# Normalisation slack for the arrays read from the file.
+# Normalization slack for the arrays read from the file.
 TOLERANCE = 1e-6
 # Training stops early once a norm is at or below a threshold; no norm gets below zero.
 NEVER_STOP = -1.0
@@ -164,7 +164,7 @@ def plan_with_discount(discount: float) -> None:
 def time_steps(learner: mce_irl.MCEIRL, steps: int) -> list[float]:
     """Train for one warm-up step and `steps` more, and give the seconds each of the latter took.
 
-    A step is measured from the end of one optimiser step to the end of the next, so that the set-up of
+    A step is measured from the end of one optimizer step to the end of the next, so that the set-up of
     `train` falls into the warm-up and its closing planning pass falls outside.
     """
     ends: list[float] = []

@@ -1,6 +1,7 @@
 """Every name of the table of old names gives the new object and a warning that says the new name."""
 
 import ast
+import dataclasses
 import importlib
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 import robustirl
 from robustirl._runtime.deprecations import MODULES, NAMES
+from robustirl.control import PolicyGradientConfig
+from robustirl.irl import RelativeEntropyConfig
 
 ROOMS = Path(robustirl.__file__).parent
 
@@ -86,3 +89,14 @@ def test_the_package_itself_uses_no_old_name():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
                 assert not old & {node.module, *(f"{node.module}.{name.name}" for name in node.names)}, path
+
+
+def test_an_old_field_sets_and_reads_the_new_one_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"RelativeEntropyConfig\.centre is now RelativeEntropyConfig\.center"):
+        config = RelativeEntropyConfig(centre="none")  # pyright: ignore[reportCallIssue]
+    assert config == RelativeEntropyConfig(center="none")
+    with pytest.warns(DeprecationWarning, match=r"RelativeEntropyConfig\.centre is now"):
+        assert config.centre == "none"  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.warns(DeprecationWarning, match=r"PolicyGradientConfig\.normalise is now"):
+        changed = dataclasses.replace(PolicyGradientConfig(), normalise=False)  # pyright: ignore[reportCallIssue]
+    assert changed.normalize is False

@@ -10,7 +10,7 @@ from PIL import Image
 from tests.browser.chromium import browser, look, wait_for_run
 
 CELL = "#environment=gridworld-1&kernel=uniform-state&learner=0&expert=0.2&alpha=0.8"
-COLOURS = 255  # Enough for a page, and a third of the size.
+COLORS = 255  # Enough for a page, and a third of the size.
 
 
 def take(driver: Any, page: Path, address: str, path: Path, width: int, height: int, **how: Any) -> None:
@@ -22,7 +22,7 @@ def take(driver: Any, page: Path, address: str, path: Path, width: int, height: 
     if not how.get("phone"):  # Of a wide page all of it, of a phone what is seen.
         look(driver, width, driver.execute_script("return document.documentElement.scrollHeight"), **how)
     picture = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main(finite: Path, continuous: Path, folder: Path) -> None:

@@ -128,7 +128,7 @@ def require_state(driver, store, spec, state):
     arrays = store.result(spec).arrays
     actions = arrays["player"].shape[1]
     expected = {
-        "learnt": four_digits(arrays["reward"][state]),
+        "learned": four_digits(arrays["reward"][state]),
         "true": four_digits(spec.make_environment().reward[state]),
     }
     for name in ("occupancy", "expert_occupancy", "player_occupancy"):
@@ -203,7 +203,7 @@ def test_certificates_are_written_and_drawn_for_every_alpha(page):
 @pytest.mark.slow
 def test_cells_are_picked_by_keyboard_and_by_pointer(page, store):
     driver = page()
-    maps, canvas = driver.find_element(By.ID, "maps"), driver.find_element(By.CSS_SELECTOR, "#map-learnt canvas")
+    maps, canvas = driver.find_element(By.ID, "maps"), driver.find_element(By.CSS_SELECTOR, "#map-learned canvas")
     driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", canvas)
     side = canvas.size["width"] / 6
     ActionChains(driver).move_to_element_with_offset(canvas, round(-1.5 * side), round(0.5 * side)).click().perform()
@@ -217,8 +217,8 @@ def test_cells_are_picked_by_keyboard_and_by_pointer(page, store):
     require_state(driver, store, GRID, 26)
     driver.find_element(By.ID, "all-title").click()
     settle(driver)
-    learnt = store.result(GRID).arrays["reward"]
-    assert [row[2] for row in table(driver)] == [four_digits(value) for value in learnt]
+    learned = store.result(GRID).arrays["reward"]
+    assert [row[2] for row in table(driver)] == [four_digits(value) for value in learned]
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_maps_follow_alpha_where_the_run_does(page):
     driver.find_element(By.ID, "alpha").send_keys(Keys.ARROW_LEFT)
     wait_for_run(driver, replaced(GRID, alpha=0.9).identity)
     after = pictures()
-    names = "true learnt player opponent expert player-occupancy mixture difference"
+    names = "true learned player opponent expert player-occupancy mixture difference"
     assert list(before) == [f"map-{name}" for name in names.split()]
     assert [name for name in before if before[name] == after[name]] == ["map-true"]
 

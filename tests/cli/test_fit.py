@@ -1,4 +1,4 @@
-"""`robustirl fit` and `robustirl demos`: from demonstrations in a file to a folder that tells what was learnt."""
+"""`robustirl fit` and `robustirl demos`: from demonstrations in a file to a folder that tells what was learned."""
 
 import csv
 import os
@@ -166,7 +166,7 @@ def test_a_log_with_names_of_its_own_is_fitted(here, capsys):
     log_of(here)
     names = {"state_names": ["hall", "stairs", "attic"], "action_names": ["back", "on"]}
     np.savez(here / "house.npz", kernel=KERNEL, discount=0.9, initial=[1.0, 0.0, 0.0], **names)  # pyright: ignore[reportArgumentType]
-    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --alpha 1 --steps 30 --out learnt"
+    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --alpha 1 --steps 30 --out learned"
     status, out, err = robustirl(line, capsys)
     assert status in (0, 1), err  # Few data: whoever asks is told not to rely on it.
     assert out.startswith(
@@ -174,23 +174,23 @@ def test_a_log_with_names_of_its_own_is_fitted(here, capsys):
         " of rows, no actions, ends not recorded."
     )
     assert "4 of 4 end in a state that is absorbing" in out
-    header, *rows = (here / "learnt" / "policy.csv").read_text().splitlines()
+    header, *rows = (here / "learned" / "policy.csv").read_text().splitlines()
     assert header == "state,action,probability_0,probability_1,state_name,action_name"
     assert [row.split(",")[-2:] for row in rows[:2]] == [["hall", "on"], ["stairs", "on"]]
-    assert (here / "learnt" / "reward.csv").read_text().splitlines()[3].endswith(",attic")
+    assert (here / "learned" / "reward.csv").read_text().splitlines()[3].endswith(",attic")
 
 
 def test_names_that_the_world_does_not_know_are_refused(here, capsys):
     log_of(here)
     np.savez(here / "house.npz", kernel=KERNEL, discount=0.9)
-    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --out learnt"
+    line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --out learned"
     status, _, err = robustirl(line, capsys)
     assert status == 2
     assert "log.csv names its states, as 'attic', but house.npz has no names for them" in " ".join(err.split())
-    status, _, err = robustirl("fit --env house.npz --demos log.csv --columns trip --out learnt", capsys)
+    status, _, err = robustirl("fit --env house.npz --demos log.csv --columns trip --out learned", capsys)
     assert status == 2
     assert "--columns is 'trip', but pairs as episode=trip,state=link are needed." in " ".join(err.split())
-    assert not (here / "learnt").exists()
+    assert not (here / "learned").exists()
 
 
 def test_logs_are_inspected_and_converted(here, capsys):

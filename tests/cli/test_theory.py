@@ -117,9 +117,9 @@ def test_the_theory_of_object_world_learns_with_a_network():
     (report,) = report_pairs(environment, None, 0.0, [0.1], steps=0)
     model = make_reward_model("network", environment.mdp().num_states, environment.features)
     start = model(model.initial_parameters())
-    learnt = np.asarray(report.standard.fit.reward)
-    assert np.ptp(learnt) > 0.01  # A linear reward starts from zero.
-    assert learnt == pytest.approx(np.asarray(start))
+    learned = np.asarray(report.standard.fit.reward)
+    assert np.ptp(learned) > 0.01  # A linear reward starts from zero.
+    assert learned == pytest.approx(np.asarray(start))
 
 
 def test_a_guarantee_from_demonstrations(here, capsys):

@@ -11,8 +11,8 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from robustirl.control import PAPER, Players, PolicyGradientConfig, collect, linear_policy
-from robustirl.control.advantages import critic_values, generalised_advantages, normalised, returns_to_go
-from robustirl.control.policy_gradient import ascend, begin, game_gradient, regulariser, surrogate
+from robustirl.control.advantages import critic_values, generalized_advantages, normalized, returns_to_go
+from robustirl.control.policy_gradient import ascend, begin, game_gradient, regularizer, surrogate
 from robustirl.envs.gaussian_grid import GaussianGrid
 from tests.control.worlds import Line, fast_key, line_return
 
@@ -158,7 +158,7 @@ def test_gae_at_decay_one_is_the_return_less_the_value():
     rewards = batch.rewards(WORLD.reward)
     returns = returns_to_go(rewards, WORLD.discount)
     values = eqx.filter_jit(critic_values)(batch, returns)
-    found = eqx.filter_jit(generalised_advantages)(batch, rewards, values, WORLD.discount, 1.0)
+    found = eqx.filter_jit(generalized_advantages)(batch, rewards, values, WORLD.discount, 1.0)
     ended = np.asarray(batch.terminated)
     expected = np.where(batch.active, returns - values[:-1], 0)
     np.testing.assert_allclose(np.asarray(found)[:, ended], expected[:, ended], atol=1e-10)
@@ -171,7 +171,7 @@ def test_gae_of_an_episode_that_is_cut_off_adds_the_value_of_its_last_state():
     rewards = batch.rewards(WORLD.reward)
     returns = returns_to_go(rewards, WORLD.discount)
     values = eqx.filter_jit(critic_values)(batch, returns)
-    found = eqx.filter_jit(generalised_advantages)(batch, rewards, values, WORLD.discount, 1.0)
+    found = eqx.filter_jit(generalized_advantages)(batch, rewards, values, WORLD.discount, 1.0)
     cut = ~np.asarray(batch.terminated)
     assert cut.sum() > 5
     beyond = float(WORLD.discount) ** np.array([[4], [3], [2], [1]]) * np.asarray(values)[-1:]
@@ -188,12 +188,12 @@ def test_the_critic_is_the_value_function_where_features_tell_states_apart():
     np.testing.assert_allclose(eqx.filter_jit(critic_values)(batch, returns)[0, 0], expected, atol=0.15)
 
 
-def test_normalised_advantages_have_mean_zero_and_deviation_one_over_the_steps_taken():
+def test_normalized_advantages_have_mean_zero_and_deviation_one_over_the_steps_taken():
     batch = sample(players())
-    values = normalised(batch, jnp.asarray(np.random.default_rng(0).normal(3, 7, size=batch.active.shape)))
+    values = normalized(batch, jnp.asarray(np.random.default_rng(0).normal(3, 7, size=batch.active.shape)))
     taken = np.asarray(values)[np.asarray(batch.active)]
     np.testing.assert_allclose([taken.mean(), taken.std()], [0, 1], atol=1e-12)
-    assert not np.any(normalised(batch, jnp.full(batch.active.shape, 3.0)))
+    assert not np.any(normalized(batch, jnp.full(batch.active.shape, 3.0)))
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_mean_actions_far_out_of_bounds_cost_and_those_within_reach_do_not():
     def cost(mean):
         side = eqx.tree_at(lambda p: p.weights, linear_policy(7, 1), (jnp.full((7, 1), mean, dtype=float),))
         still = linear_policy(7, 1)
-        return float(eqx.filter_jit(regulariser)(Players(side, still), batch, WORLD.bounds, config))
+        return float(eqx.filter_jit(regularizer)(Players(side, still), batch, WORLD.bounds, config))
 
     assert cost(1.9) == 0
     steps = float(batch.active.sum()) / 50

@@ -9,8 +9,8 @@ from robustirl import envs
 from robustirl.envs.object_world import object_world
 
 
-def distance(world, side, colour, row, column):
-    near = [abs(o.row - row) + abs(o.column - column) for o in world.objects if getattr(o, side) == colour]
+def distance(world, side, color, row, column):
+    near = [abs(o.row - row) + abs(o.column - column) for o in world.objects if getattr(o, side) == color]
     return min(near, default=np.inf)
 
 
@@ -27,8 +27,8 @@ def test_rewards_goal_and_features_follow_the_definition(seed, size):
         features = world.cell_features[row, column]
         place = 0
         for side in ("outer", "inner"):
-            for colour in (0, 1):
-                near = distance(world, side, colour, row, column)
+            for color in (0, 1):
+                near = distance(world, side, color, row, column)
                 assert features[place : place + 10].tolist() == [float(near < d) for d in range(1, 11)]
                 place += 10
         assert features[40] == ((row, column) in world.goals)

@@ -1,4 +1,4 @@
-"""A world of one's own in a file: read exactly, refused in a sentence, and learnt in by the command line."""
+"""A world of one's own in a file: read exactly, refused in a sentence, and learned in by the command line."""
 
 import csv
 
@@ -97,11 +97,11 @@ def test_what_is_no_file_is_refused(tmp_path, refused):
 def test_the_command_line_learns_in_a_world_of_ones_own(here, capsys):
     saved(here, kernel=CORRIDOR, initial=START, discount=0.9)
     (here / "walks.csv").write_text("episode,step,state,terminated\n0,0,0,\n0,1,1,\n0,2,2,\n0,3,3,true\n")
-    line = "fit --env world.npz --demos walks.csv --alpha 1 --steps 30 --out learnt"
+    line = "fit --env world.npz --demos walks.csv --alpha 1 --steps 30 --out learned"
     status, out, _ = robustirl(line, capsys)
     assert status in (0, 1)  # Few data: whoever asks is told not to rely on it.
     assert "a world of 4 states and 2 actions, γ = 0.9" in out
-    assert RobustIRL.load("learnt/model.npz").predict([0, 1, 2]).tolist() == [1, 1, 1]
+    assert RobustIRL.load("learned/model.npz").predict([0, 1, 2]).tolist() == [1, 1, 1]
     status, _, err = robustirl("demos make --env world.npz --out more.csv", capsys)
     assert status == 2
     assert "world.npz holds no array 'reward', so that there is no expert to ask" in err

@@ -99,8 +99,8 @@ def test_continuous_runs_bring_their_reward_and_paths_and_their_experts(tmp_path
         assert row["optimal_return"] == store.result(home).record.mean_return
         state = jnp.array([0.3, -0.2])
         features = np.array([0.09, 0.04, 0.3, -0.2, np.exp(-8 * 0.13), 0.0, 1.0])
-        learnt = float(jnp.asarray(result.arrays["parameters"]) @ spec.world().features(state))
-        assert np.dot(row["weights"], features) == pytest.approx(learnt)
+        learned = float(jnp.asarray(result.arrays["parameters"]) @ spec.world().features(state))
+        assert np.dot(row["weights"], features) == pytest.approx(learned)
         assert np.dot(data["continuous"]["weights"], features) == pytest.approx(float(spec.world().reward(state)))
         for name, own in (("paths", result), ("expert_paths", expert)):
             count, steps = row[name]["shape"]
@@ -116,7 +116,7 @@ def test_an_unfinished_store_shows_what_is_there_and_an_empty_one_is_refused(tmp
         payload(finite_store(tmp_path / "none", FINITE, finished=0))
 
 
-def test_grids_are_recognised_by_where_actions_lead(sent):
+def test_grids_are_recognized_by_where_actions_lead(sent):
     data, _ = sent
     by_name = {row["environment"]: data["worlds"][row["world"]] for row in data["rows"]}
     assert by_name["gridworld-4"]["actions"] == ["up", "right", "down", "left"]

@@ -190,9 +190,9 @@ def test_the_repr_shows_what_differs_from_the_defaults():
         lambda model: model.save("nowhere.npz"),
     ],
 )
-def test_what_was_not_learnt_cannot_be_used(use, refused, tmp_path, monkeypatch):
+def test_what_was_not_learned_cannot_be_used(use, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with refused("this RobustIRL has not learnt anything yet; call fit first."):
+    with refused("this RobustIRL has not learned anything yet; call fit first."):
         use(RobustIRL())
     assert not hasattr(RobustIRL(), "policy_")
     assert issubclass(NotFittedError, AttributeError)
@@ -264,7 +264,7 @@ def test_an_interrupt_keeps_the_finished_steps():
     assert "stopped by a callback or an interrupt after 3 steps" in model.summary()
 
 
-def test_the_summary_says_what_was_learnt_from_what():
+def test_the_summary_says_what_was_learned_from_what():
     text = fitted().summary()
     for phrase in (
         "Robust maximum causal entropy IRL\n",
@@ -301,7 +301,7 @@ def test_doubts_about_the_data_are_spoken():
 
 
 @pytest.mark.slow
-def test_a_single_state_world_is_learnt_without_complaint():
+def test_a_single_state_world_is_learned_without_complaint():
     one = MDP([[[1.0]]], discount=0.5)
     model = RobustIRL(1.0, steps=2).fit(one, Demonstrations.from_arrays([[0], [0, 0]], terminated=True))
     assert model.predict([0]).tolist() == [0]

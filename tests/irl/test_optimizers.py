@@ -1,4 +1,4 @@
-"""The paper's optimisers, update by update."""
+"""The paper's optimizers, update by update."""
 
 import jax
 import jax.numpy as jnp

@@ -45,7 +45,7 @@ def line(text, name):
 def test_the_whole_text():
     assert summarize(fit(), evidence(estimate(), episodes=7, transitions=12, cautions=("take care.",)), None) == (
         "Robust maximum causal entropy IRL\n"
-        "  learnt from    7 episodes, 12 transitions, states only\n"
+        "  learned from   7 episodes, 12 transitions, states only\n"
         "  in a world of  3 states and 2 actions, γ = 0.9\n"
         "  with           α = 0.9, as given\n"
         "  ended          after all 12 steps (the best was 1)\n"
@@ -70,8 +70,8 @@ def test_without_an_opponent_it_is_not_called_robust():
         ({"episodes": 7, "transitions": 12, "actions": True}, "7 episodes, 12 transitions, with actions"),
     ],
 )
-def test_what_it_was_learnt_from(options, text):
-    assert line(summarize(fit(), evidence(**options), None), "learnt from") == text
+def test_what_it_was_learned_from(options, text):
+    assert line(summarize(fit(), evidence(**options), None), "learned from") == text
 
 
 @pytest.mark.parametrize(

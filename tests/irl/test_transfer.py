@@ -45,7 +45,7 @@ def test_a_robust_fit_or_a_match_makes_transfer_needless():
     assert "transfer is not recommended" in same.note
 
 
-def test_relabelled_actions_are_told_by_the_estimator():
+def test_relabeled_actions_are_told_by_the_estimator():
     rows = np.array([[[0.9, 0.1, 0.0], [0.0, 0.9, 0.1], [0.1, 0.0, 0.9]]] * 3)
     ours, theirs = MDP(rows, discount=0.9), MDP(rows[:, [1, 0, 2]], discount=0.9)
     walks = walks_of(theirs, np.full((3, 3), 1 / 3), 50)

@@ -195,7 +195,7 @@ def test_an_action_nobody_would_take_does_not_blunt_the_accuracy():
     np.testing.assert_allclose(solution.value, exact, rtol=2e-10)
 
 
-def test_an_accuracy_lost_to_cancelling_rewards_is_admitted():
+def test_an_accuracy_lost_to_canceling_rewards_is_admitted():
     # Half of 1e15 and half of -1e15 cancel to something of order one, of which few digits are left.
     game = MarkovGame(TOLL, 0.5)
     with pytest.raises(ConvergenceError, match="error bound"):

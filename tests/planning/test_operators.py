@@ -50,7 +50,7 @@ def test_two_player_backup_is_the_joint_formula_of_algorithm_2(moment):
     new, player, opponent = joint_backup(game, reward, value)
     np.testing.assert_allclose(ours.value, new, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(ours.player, player, atol=1e-10)
-    if game.alpha < 1:  # Otherwise the paper's opponent is indifferent, and ours still minimises.
+    if game.alpha < 1:  # Otherwise the paper's opponent is indifferent, and ours still minimizes.
         np.testing.assert_allclose(ours.opponent, opponent, atol=1e-10)
 
 

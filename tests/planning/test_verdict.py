@@ -16,8 +16,8 @@ GAME = MarkovGame(MDP(np.ones((2, 2, 2)) / 2, discount=0.75), 0.8)
 
 
 def rule(discount=0.75, magnitude=None):
-    cancelling = None if magnitude is None else jnp.asarray(magnitude)
-    return StoppingRule(jnp.asarray(1e-3), jnp.asarray(discount), jnp.asarray(2.0), cancelling)
+    canceling = None if magnitude is None else jnp.asarray(magnitude)
+    return StoppingRule(jnp.asarray(1e-3), jnp.asarray(discount), jnp.asarray(2.0), canceling)
 
 
 def test_the_bound_is_the_residual_and_its_rounding_over_one_minus_the_discount():

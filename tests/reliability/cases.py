@@ -21,7 +21,7 @@ KERNEL = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]]
 WORLD = MDP(KERNEL, discount=0.9)
 
 
-spoilt: set[str] = set()
+spoiled: set[str] = set()
 """The files that the request under way has written itself, to be read."""
 
 
@@ -56,7 +56,7 @@ def prepare(folder: Path) -> None:
 def written(content: bytes | str, name: str) -> str:
     """Write a file and give its name: for a request that spoils a file before it reads it."""
     Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
-    spoilt.add(name)
+    spoiled.add(name)
     return name
 
 
@@ -68,7 +68,7 @@ def npz(name: str, **arrays: object) -> str:
 
 
 def changed(source: str, name: str, change: Callable[[bytes], bytes]) -> str:
-    """Write a spoilt copy of a file."""
+    """Write a spoiled copy of a file."""
     return written(change(Path(source).read_bytes()), name)
 
 
@@ -79,7 +79,7 @@ def with_members(source: str, name: str, **members: bytes | None) -> str:
             content = members.get(member.removesuffix(".npy"), old.read(member))
             if content is not None:
                 new.writestr(member, content)
-    spoilt.add(name)
+    spoiled.add(name)
     return name
 
 

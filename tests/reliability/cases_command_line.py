@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from robustirl import envs
-from robustirl.paper.finite.catalogue import EXPERIMENTS
+from robustirl.paper.finite.catalog import EXPERIMENTS
 from tests.reliability.cases import Case
 
 THREE = "fit --env three-state --demos walks.npz"

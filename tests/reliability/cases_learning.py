@@ -295,7 +295,7 @@ CASES = [
     Case(
         "an estimator asked too early",
         lambda: RobustIRL().predict([0]),
-        snapshot("this RobustIRL has not learnt anything yet; call fit first."),
+        snapshot("this RobustIRL has not learned anything yet; call fit first."),
     ),
     Case(
         "an unknown parameter",
@@ -311,8 +311,8 @@ CASES = [
         ),
     ),
     Case(
-        "saving what was not learnt",
+        "saving what was not learned",
         lambda: RobustIRL().save("new.npz"),
-        snapshot("this RobustIRL has not learnt anything yet; call fit first."),
+        snapshot("this RobustIRL has not learned anything yet; call fit first."),
     ),
 ]

@@ -56,7 +56,7 @@ def solve_game(kernel, reward, *, discount, alpha=1.0, temperatures=(1.0, 0.0), 
 
 
 def soft_maximum(q, available, temperature):
-    """max^τ over the available actions and its maximiser; ties within 1e-13 of the largest number share evenly."""
+    """max^τ over the available actions and its maximizer; ties within 1e-13 of the largest number share evenly."""
     q = np.where(available, q, -np.inf)
     best = q.max(-1)
     if temperature == 0:

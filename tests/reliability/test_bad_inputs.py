@@ -8,7 +8,7 @@ import pytest
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
 from tests.reliability import cases_command_line, cases_files, cases_foreign, cases_learning, cases_worlds
-from tests.reliability.cases import Case, prepare, spoilt
+from tests.reliability.cases import Case, prepare, spoiled
 from torture.targets import require_sentence
 
 CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES, *cases_foreign.CASES]
@@ -30,13 +30,13 @@ def here(tmp_path, monkeypatch):
 def test_a_bad_call_gets_its_sentence(case: Case, here):
     assert callable(case.request)
     before = contents(here)
-    spoilt.clear()
+    spoiled.clear()
     with pytest.raises(InvalidInputError) as caught:
         case.request()
     require_sentence(str(caught.value))
     assert str(caught.value) == case.sentence
     after = contents(here)
-    assert {name for name in before | after if before.get(name, ...) != after.get(name, ...)} <= spoilt
+    assert {name for name in before | after if before.get(name, ...) != after.get(name, ...)} <= spoiled
 
 
 @pytest.mark.parametrize("case", cases_command_line.CASES, ids=[case.name for case in cases_command_line.CASES])

@@ -126,7 +126,7 @@ def test_fits_in_lockstep_agree_with_fits_alone_ties_included(alone):
 
 
 def test_a_mirror_world_learns_a_mirrored_reward(alone):
-    """Rounding must not choose between equal actions: what is learnt has the symmetry of what was given."""
+    """Rounding must not choose between equal actions: what is learned has the symmetry of what was given."""
     mirror = [0, 5, 4, 3, 2, 1]
     for found in alone[:2]:
         np.testing.assert_allclose(found.reward[np.array(mirror)], found.reward, rtol=0, atol=1e-8)

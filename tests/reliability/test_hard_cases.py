@@ -188,7 +188,7 @@ FITS = [
 
 @pytest.mark.parametrize(("name", "alpha"), FITS)
 def test_a_fit_says_truly_how_far_it_came(name, alpha):
-    """Whatever the case, the learnt game is solved, and the gap is that of the policies that are returned."""
+    """Whatever the case, the learned game is solved, and the gap is that of the policies that are returned."""
     case = CASES[name]
     mdp = case.game.mdp
     expert = reference.solve_game(case.kernel, case.reward, discount=case.discount)

@@ -97,7 +97,7 @@ def test_a_table_comes_back_and_is_counted(tmp_path):
 
 @pytest.mark.slow
 def test_a_wrong_number_is_noticed(tmp_path):
-    # All of the optimisers' numbers, each of which a test pins down.
+    # All of the optimizers' numbers, each of which a test pins down.
     command = [sys.executable, "-m", "torture.mutants", "--count", "3", "--out", str(tmp_path / "table.csv")]
     command.append(str(SOURCES / "irl" / "optimizers.py"))
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)

@@ -14,7 +14,7 @@ from robustirl import envs
 from robustirl.errors import InvalidInputError
 from robustirl.paper.figures import figure_returns
 from robustirl.paper.finite import FINITE, RunSpec, grid_of_specs
-from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid, choose, collect_specs
+from robustirl.paper.finite.catalog import EXPERIMENTS, Grid, choose, collect_specs
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan, reproduce
 from robustirl.paper.published import published_returns

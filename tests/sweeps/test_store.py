@@ -117,7 +117,7 @@ def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(st
     ("change", "sentence"),
     [
         (lambda note: note | {"specs": note["specs"][:2]}, "holds results of another request"),
-        (lambda note: note | {"specs": [{"colour": 1}]}, "is damaged"),
+        (lambda note: note | {"specs": [{"color": 1}]}, "is damaged"),
         (lambda note: note | {"configuration": None}, "is damaged (its configuration is none)"),
         (lambda note: [], "is damaged"),
         (lambda note: note | {"configuration": note["configuration"] | {"jax": "0.1"}}, "jax 0.1 there"),

@@ -41,7 +41,7 @@ def returns(outcome):
 
 
 @pytest.fixture
-def spoilt(store):
+def spoiled(store):
     """A store of three runs in two batches, one of which is cut off, with that one."""
     store.append([result(SPECS[0])])
     (bad,) = store.batches.iterdir()
@@ -50,8 +50,8 @@ def spoilt(store):
     return store, bad
 
 
-def test_a_writer_sets_a_damaged_batch_aside_and_says_so(spoilt):
-    store, bad = spoilt
+def test_a_writer_sets_a_damaged_batch_aside_and_says_so(spoiled):
+    store, bad = spoiled
     content = bad.read_bytes()
     again = reopened(store)
     place = store.folder / "quarantine" / bad.name
@@ -62,8 +62,8 @@ def test_a_writer_sets_a_damaged_batch_aside_and_says_so(spoilt):
     assert reopened(store).damaged == []  # Said once.
 
 
-def test_what_is_set_aside_is_never_overwritten(spoilt):
-    store, bad = spoilt
+def test_what_is_set_aside_is_never_overwritten(spoiled):
+    store, bad = spoiled
     content = bad.read_bytes()
     reopened(store)
     for other in (b"PK", b"PK again"):
@@ -73,8 +73,8 @@ def test_what_is_set_aside_is_never_overwritten(spoilt):
     assert kept == sorted([content, b"PK", b"PK again"])
 
 
-def test_a_reader_goes_on_without_a_damaged_batch_says_so_and_touches_nothing(spoilt):
-    store, bad = spoilt
+def test_a_reader_goes_on_without_a_damaged_batch_says_so_and_touches_nothing(spoiled):
+    store, bad = spoiled
     before = contents(store.folder)
     with pytest.warns(DamagedStoreWarning, match=f"{bad.name} is damaged"):
         found = Store.read(store.folder)
@@ -83,8 +83,8 @@ def test_a_reader_goes_on_without_a_damaged_batch_says_so_and_touches_nothing(sp
     assert contents(store.folder) == before
 
 
-def test_nothing_damaged_is_packed(spoilt, tmp_path, refused):
-    store, bad = spoilt
+def test_nothing_damaged_is_packed(spoiled, tmp_path, refused):
+    store, bad = spoiled
     with refused(f"{bad.name} is damaged"):
         pack_store(store.folder, tmp_path / "packed.npz")
     assert not (tmp_path / "packed.npz").exists()
@@ -101,7 +101,7 @@ def test_a_batch_out_of_reach_is_not_taken_for_damaged(store, refused):
 
 
 def test_runs_of_a_damaged_batch_are_computed_again_to_the_same_numbers(whole, tmp_path, capsys):
-    out = tmp_path / "spoilt"
+    out = tmp_path / "spoiled"
     shutil.copytree(whole[1], out)
     batches = sorted((out / "batches").iterdir())
     assert len(batches) == 2

@@ -22,7 +22,7 @@ def test_on_the_grids_the_rule_is_the_difference_of_the_noises(learner, expert):
     assert 1 - found == pytest.approx((1 - 1 / 100) * abs(learner - expert))
 
 
-def test_the_corollarys_alpha_minimises_the_bound_as_stated():
+def test_the_corollarys_alpha_minimizes_the_bound_as_stated():
     env = ThreeState()
     learner, expert = env.mdp(0.0), env.mdp(0.4)
     star = worst_opponent_world(learner, env.reward, 0.9)

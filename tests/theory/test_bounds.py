@@ -97,7 +97,7 @@ def test_theorem_3_bounds_the_players_gap(pair, alpha, data):
 @many
 @hypothesis.given(pairs(), st.data())
 def test_reward_transfer_is_bounded(pair, data):
-    # The premise: the reward learnt in M^train matches the expert there. Its failure is measured and allowed for.
+    # The premise: the reward learned in M^train matches the expert there. Its failure is measured and allowed for.
     learner, train, reward = pair
     train_reward = data.draw(vectors(learner.num_states))
     policy = data.draw(policies(learner))

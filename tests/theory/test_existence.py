@@ -217,18 +217,18 @@ def test_a_grids_own_expert_is_matched_and_a_calmer_one_is_not(model):
 
 
 @pytest.mark.parametrize("model", ["uniform-state", "uniform-action", "published"])
-def test_the_colours_of_the_board_forbid_a_match_with_another_noise(model):
+def test_the_colors_of_the_board_forbid_a_match_with_another_noise(model):
     env = envs.make("gridworld-4")
-    colour = jnp.asarray((-1.0) ** np.add.outer(np.arange(6), np.arange(6)).ravel())
+    color = jnp.asarray((-1.0) ** np.add.outer(np.arange(6), np.arange(6)).ravel())
     learner, noisier = env.mdp(0.1, model), env.mdp(0.2, model)
     rho = np.asarray(state_occupancy(noisier, expert_policy(noisier, env.reward)))
-    expected, mask = learner.kernel.expect(colour), np.asarray(learner.mask)
+    expected, mask = learner.kernel.expect(color), np.asarray(learner.mask)
     one = np.max(expected, -1, where=mask, initial=-np.inf)
     other = np.min(expected, -1, where=mask, initial=np.inf)
-    np.testing.assert_allclose(one, other, atol=1e-15)  # The next colour does not depend on the action.
+    np.testing.assert_allclose(one, other, atol=1e-15)  # The next color does not depend on the action.
     verdict, match = rank_test(learner, rho), find_matching_policy(learner, rho)
     assert (verdict.rank, verdict.augmented_rank) == (70, 71)
-    proof = abs(colour @ (rho - 0.01 / 36) - 0.99 * rho @ one)
+    proof = abs(color @ (rho - 0.01 / 36) - 0.99 * rho @ one)
     np.testing.assert_allclose(match.violation, proof, rtol=1e-6)
 
 

@@ -6,6 +6,7 @@ from robustirl._runtime.cache import processor as processor
 from robustirl._runtime.cache import use_compilation_cache as use_compilation_cache
 from robustirl._runtime.compilation import compilation as compilation
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
+from robustirl._runtime.deprecations import renamed_fields as renamed_fields
 from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules
 from robustirl._runtime.deprecations import warn_renamed as warn_renamed
 from robustirl._runtime.drawing import draw as draw

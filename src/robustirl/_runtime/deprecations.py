@@ -1,13 +1,14 @@
 """The names of version 0.1 that changed, and what gives the new object with a warning that says the new name.
 
-`NAMES` holds single names, `MODULES` whole modules. To rename a public name, add a line to `NAMES`, and see that the
-module which had the old name ends with
+`NAMES` holds single names, `MODULES` whole modules, `FIELDS` the fields of dataclasses. To rename a public name, add a
+line to `NAMES`, and see that the module which had the old name ends with
 
     __getattr__ = deprecated_names(__name__)
 
 under `if not TYPE_CHECKING:`, so that type checkers still report unknown names. Entries go with the next version.
 """
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -15,7 +16,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 NAMES: dict[str, str] = {
     "robustirl.precision.enable_x64": "robustirl.enable_x64",
@@ -32,7 +33,7 @@ NAMES: dict[str, str] = {
     "robustirl.experiments.continuous_grid": "robustirl.paper.continuous.continuous_grid",
     "robustirl.experiments.grid_of_specs": "robustirl.paper.finite.grid_of_specs",
     "robustirl.experiments.run": "robustirl.sweeps.run",
-    "robustirl.experiments.catalogue.gather": "robustirl.paper.finite.catalogue.collect_specs",
+    "robustirl.experiments.catalogue.gather": "robustirl.paper.finite.catalog.collect_specs",
     "robustirl.experiments.continuous.redrawn": "robustirl.paper.continuous.reproduce.rebuild_report",
     "robustirl.experiments.laboratory.Laboratory": "robustirl.paper.finite.ExperimentContext",
     "robustirl.experiments.reproduce.compute": "robustirl.sweeps.compute",
@@ -63,7 +64,7 @@ MODULES: dict[str, str] = {
     "robustirl.experiments": "robustirl.sweeps",
     "robustirl.experiments.alpha_table": "robustirl.paper.studies.alpha_rules",
     "robustirl.experiments.auto_study": "robustirl.paper.studies.alpha_from_data",
-    "robustirl.experiments.catalogue": "robustirl.paper.finite.catalogue",
+    "robustirl.experiments.catalogue": "robustirl.paper.finite.catalog",
     "robustirl.experiments.comparison": "robustirl.paper.finite.comparison",
     "robustirl.experiments.configuration": "robustirl.sweeps.configuration",
     "robustirl.experiments.continuous": "robustirl.paper.continuous.reproduce",
@@ -131,6 +132,49 @@ def warn_renamed(old: str, new: str) -> None:
         'kernel.staying() is now kernel.self_transitions(); the old name goes with the next version.'
     """
     warnings.warn(f"{old} is now {new}; the old name goes with the next version.", DeprecationWarning, stacklevel=3)
+
+
+Kind = TypeVar("Kind")
+
+FIELDS: dict[str, dict[str, str]] = {
+    "PolicyGradientConfig": {"normalise": "normalize"},
+    "RelativeEntropyConfig": {"centre": "center"},
+}
+"""By the name of a dataclass, its old fields and the new ones; `renamed_fields` reads it."""
+
+
+def renamed_fields(kind: type[Kind]) -> type[Kind]:
+    """Decorate a dataclass that is listed in `FIELDS`: old fields are accepted and readable, with a warning.
+
+    Example:
+        >>> import warnings
+        >>> from robustirl.irl import RelativeEntropyConfig
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     config = RelativeEntropyConfig(centre="none")
+        >>> config.center, str(caught[0].message).partition(";")[0]
+        ('none', 'RelativeEntropyConfig.centre is now RelativeEntropyConfig.center')
+    """
+    fields, create = FIELDS[kind.__name__], kind.__init__
+
+    @functools.wraps(create)
+    def initialize(self: Any, *args: Any, **values: Any) -> None:
+        # `dataclasses.replace` gives the new field as well, with the value that is to be replaced.
+        for old in fields.keys() & values.keys():
+            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
+            values[fields[old]] = values.pop(old)
+        create(self, *args, **values)
+
+    def reader(old: str) -> property:
+        def read(self: Any) -> Any:
+            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
+            return getattr(self, fields[old])
+
+        return property(read)
+
+    kind.__init__ = initialize
+    for old in fields:
+        setattr(kind, old, reader(old))
+    return kind
 
 
 def _import(module: str) -> types.ModuleType:

@@ -41,9 +41,9 @@ class Check:
 
     Attributes:
         alpha: α.
-        probability: π_pl(a1|s0) as learnt.
+        probability: π_pl(a1|s0) as learned.
         expected_probability: The same by the closed form.
-        gap: |V^{π_1} - V^{π_pl}| as learnt.
+        gap: |V^{π_1} - V^{π_pl}| as learned.
         expected_gap: The same by the closed form (Theorem 4).
     """
 
@@ -121,7 +121,7 @@ def run_doctor(command: Doctor) -> int:  # noqa: ARG001
 
 
 def _print_checks(checks: list[Check], seconds: float) -> None:
-    table = Table(title=f"Three states, ε_E = {EXPERT_NOISE:g}: learnt, and by Theorem 4", title_justify="left")
+    table = Table(title=f"Three states, ε_E = {EXPERT_NOISE:g}: learned, and by Theorem 4", title_justify="left")
     for heading in ("α", "π_pl(a1|s0)", "(1-ε_E)/α", "gap", "by Theorem 4", "error", ""):
         table.add_column(heading, justify="right")
     for check in checks:

@@ -13,8 +13,8 @@ from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.envs import PUBLISHED
 from robustirl.irl import PAPER_STEPS
-from robustirl.paper.finite import catalogue
-from robustirl.paper.finite.catalogue import Grid
+from robustirl.paper.finite import catalog
+from robustirl.paper.finite.catalog import Grid
 from robustirl.paper.finite.comparison import compare
 from robustirl.paper.finite.reproduce import Plan, reproduce
 from robustirl.paper.finite.specs import (
@@ -38,7 +38,7 @@ class Reproduce:
     """Which environments to run."""
     noise_model: tuple[str, ...] = ()
     """Which kernels the noise means: for grids uniform-state (the default), uniform-action, published."""
-    experiments: tuple[str, ...] = catalogue.MAIN
+    experiments: tuple[str, ...] = catalog.MAIN
     """Which experiments: all, or some of best-alpha, all-alphas, alpha-study, gap, transfer, fixed-start,
     robust-experts, sampled, convergence. Studies among them set some of the options below themselves, and say so."""
     alphas: tuple[float, ...] = PAPER_ALPHAS
@@ -79,7 +79,7 @@ def plan_of(command: Reproduce) -> Plan:
         envs.make(name)
     options = {name: getattr(command, field) for name, field in OPTIONS.items()}
     models = tuple(dict.fromkeys(command.noise_model)) or envs.make(names[0]).noise_models[:1]
-    plan = Plan(catalogue.choose(command.experiments), Grid(names, tuple(options.items())), models, explain=True)
+    plan = Plan(catalog.choose(command.experiments), Grid(names, tuple(options.items())), models, explain=True)
     check_specs(plan.specs)
     return plan
 
@@ -130,7 +130,7 @@ def run_reproduce(command: Reproduce) -> int:
     if not outcome.complete:
         return 130
     for model in plan.noise_models:
-        main = catalogue.main_records(plan.grid, model, outcome.records)
+        main = catalog.main_records(plan.grid, model, outcome.records)
         if len(plan.grid.environments) == 1:
             _print_returns(plan.grid.environments[0], model, main)
         if model == PUBLISHED:

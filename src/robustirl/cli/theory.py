@@ -19,7 +19,7 @@ from robustirl.mdp import as_occupancy
 from robustirl.paper.finite.specs import PAPER_EXPERT_NOISES
 from robustirl.reports import (
     DemonstrationsReport,
-    Learnt,
+    Learned,
     PairReport,
     read_occupancy,
     report_demonstrations,
@@ -125,8 +125,8 @@ def run_theory(command: Theory) -> int:
     return 0
 
 
-def _return(learnt: Learnt) -> float:
-    return float(learnt.certificate.nominal_return)
+def _return(learned: Learned) -> float:
+    return float(learned.certificate.nominal_return)
 
 
 def _require_no_expert(command: Theory) -> None:
@@ -224,12 +224,12 @@ def _print_report(name: str, report: PairReport) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    table = Table(title="what was learnt, and what is guaranteed (discounted returns)", title_justify="left")
+    table = Table(title="what was learned, and what is guaranteed (discounted returns)", title_justify="left")
     table.add_column("")
     table.add_column(f"standard, α = {report.standard.alpha:g}", justify="right")
     table.add_column(f"robust, α = {report.robust.alpha:.4g}", justify="right")
     labels = _labels(report)
-    for row in zip(labels, *(_column(learnt, report) for learnt in (report.standard, report.robust)), strict=True):
+    for row in zip(labels, *(_column(learned, report) for learned in (report.standard, report.robust)), strict=True):
         table.add_row(*row)
     console.print(table)
 
@@ -248,15 +248,15 @@ def _labels(report: PairReport) -> tuple[str, ...]:
     )
 
 
-def _column(learnt: Learnt, report: PairReport) -> tuple[str, ...]:
-    certificate = learnt.certificate
+def _column(learned: Learned, report: PairReport) -> tuple[str, ...]:
+    certificate = learned.certificate
     return (
         f"{float(certificate.nominal_return):.4g}",
         f"{report.optimal_return:.4g}",
-        f"{learnt.gap:.4g}",
-        _bound(learnt.bound.value, report),
-        _bound(learnt.infeasible.value, report),
-        f"{float(learnt.fit.verdict.occupancy_gap):.3g}",
+        f"{learned.gap:.4g}",
+        _bound(learned.bound.value, report),
+        _bound(learned.infeasible.value, report),
+        f"{float(learned.fit.verdict.occupancy_gap):.3g}",
         f"{float(certificate.worst_return):.4g}",
         f"{float(certificate.best_return):.4g}",
     )

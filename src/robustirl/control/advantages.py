@@ -57,7 +57,7 @@ def critic_values(episodes: Episodes, returns: Float[Array, "T N"]) -> Float[Arr
     return jnp.where(ended, 0, inputs @ weights)
 
 
-def generalised_advantages(
+def generalized_advantages(
     episodes: Episodes,
     rewards: Float[Array, "T N"],
     values: Float[Array, "T1 N"],
@@ -73,11 +73,11 @@ def generalised_advantages(
     return returns_to_go(errors, discount * decay)
 
 
-def normalised(episodes: Episodes, advantages: Float[Array, "T N"]) -> Float[Array, "T N"]:
+def normalized(episodes: Episodes, advantages: Float[Array, "T N"]) -> Float[Array, "T N"]:
     """Return advantages of mean zero and deviation one over the steps taken."""
     count = jnp.maximum(episodes.active.sum(), 1)
     mean = episodes.masked(advantages).sum() / count
-    centred = episodes.masked(advantages - mean)
-    spread = jnp.sqrt((centred**2).sum() / count)
+    centered = episodes.masked(advantages - mean)
+    spread = jnp.sqrt((centered**2).sum() / count)
     # Equal advantages carry no news: they become zeros, not a division by nothing.
-    return centred / jnp.where(spread > 0, spread, 1)
+    return centered / jnp.where(spread > 0, spread, 1)

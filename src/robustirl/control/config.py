@@ -4,10 +4,12 @@ import dataclasses
 import math
 from typing import Literal
 
+from robustirl._runtime import renamed_fields
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_positive
 
 
+@renamed_fields
 @dataclasses.dataclass(frozen=True)
 class PolicyGradientConfig:
     """How a (two-player) policy gradient is estimated and followed.
@@ -24,7 +26,7 @@ class PolicyGradientConfig:
         method: `likelihood-ratio` is Algorithm 4; `ppo` takes several clipped steps on every batch.
         baseline: What is subtracted from the return to go: nothing, the mean over the episodes at the same step, or
             a critic fitted to the batch, with GAE.
-        normalise: Divide advantages by their deviation, so that the scale of the reward does not set the step.
+        normalize: Divide advantages by their deviation, so that the scale of the reward does not set the step.
         discounted: Weigh step t by γ^t, as in Algorithm 4.
         credit: Whose actions count: `all` drawn ones, as in Algorithm 4, or those `executed` alone. Actions that were
             not executed cannot have changed the return, so their terms are zero on average and are noise.
@@ -53,7 +55,7 @@ class PolicyGradientConfig:
     opponent_rate: float | None = None
     method: Literal["likelihood-ratio", "ppo"] = "likelihood-ratio"
     baseline: Literal["none", "per-step", "critic"] = "per-step"
-    normalise: bool = True
+    normalize: bool = True
     discounted: bool = False
     credit: Literal["all", "executed"] = "executed"
     entropy: float = 0.0
@@ -93,7 +95,7 @@ def require_choice(config: object, name: str) -> None:
         raise InvalidInputError(f"{name} is {value!r}, but one of {', '.join(choices)} is needed.")
 
 
-PAPER = PolicyGradientConfig(baseline="none", normalise=False, discounted=True, credit="all", deviations=(1e-3, 50.0))
+PAPER = PolicyGradientConfig(baseline="none", normalize=False, discounted=True, credit="all", deviations=(1e-3, 50.0))
 """Algorithm 4 as printed; step sizes and counts are ours, since the paper gives none."""
 
 EXPERT = PolicyGradientConfig(baseline="critic", gae_decay=1.0)

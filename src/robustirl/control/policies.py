@@ -1,7 +1,7 @@
 r"""Gaussian policies: a ~ N(μ(φ(s)), diag σ²), the mean linear in the features (as in the paper) or a small network.
 
-Both players use them; the deviations σ are learnt with the rest. A policy is a tree of arrays and nothing else, so
-that optimisers, averages and batches treat it as one vector. Actions are drawn from standard normal numbers given
+Both players use them; the deviations σ are learned with the rest. A policy is a tree of arrays and nothing else, so
+that optimizers, averages and batches treat it as one vector. Actions are drawn from standard normal numbers given
 from outside: the same numbers give the same actions. What an action out of bounds does is for the world to say
 (it clips), so densities are those of the unclipped draw.
 """

@@ -22,8 +22,8 @@ from jaxtyping import Array, Bool, Float
 from robustirl._runtime import PlainModule, working_precision
 from robustirl.control.advantages import (
     critic_values,
-    generalised_advantages,
-    normalised,
+    generalized_advantages,
+    normalized,
     per_step_baseline,
     returns_to_go,
 )
@@ -45,7 +45,7 @@ def advantages(
 ) -> Float[Array, "T N"]:
     """Return what the gradient weighs log π(a_t|s_t) with.
 
-    G_t, less a baseline, normalised, times γ^t, as configured.
+    G_t, less a baseline, normalized, times γ^t, as configured.
     """
     returns = returns_to_go(rewards, discount)
     match config.baseline:
@@ -55,8 +55,8 @@ def advantages(
             values = returns - per_step_baseline(episodes, returns)
         case "critic":
             critic = critic_values(episodes, returns)
-            values = generalised_advantages(episodes, rewards, critic, discount, config.gae_decay)
-    values = normalised(episodes, values) if config.normalise else episodes.masked(values)
+            values = generalized_advantages(episodes, rewards, critic, discount, config.gae_decay)
+    values = normalized(episodes, values) if config.normalize else episodes.masked(values)
     if config.discounted:
         values = values * discount ** jnp.arange(values.shape[0])[:, None]
     return jax.lax.stop_gradient(values)
@@ -103,7 +103,7 @@ def player_weights(
     return jnp.where(episodes.by_player, values, 0), jnp.where(episodes.by_player, 0, -values)
 
 
-def regulariser(
+def regularizer(
     players: Players,
     episodes: Episodes,
     bounds: tuple[Float[Array, " a"], Float[Array, " a"]],
@@ -140,14 +140,14 @@ def game_gradient(
         return (
             surrogate(players.player, episodes, episodes.player_actions, ours)
             + surrogate(players.opponent, episodes, episodes.opponent_actions, theirs)
-            + regulariser(players, episodes, bounds, config)
+            + regularizer(players, episodes, bounds, config)
         )
 
     return jax.grad(objective)(players)
 
 
 class Ascent(eqx.Module):
-    """Both sides' policies, and the memory of the optimiser."""
+    """Both sides' policies, and the memory of the optimizer."""
 
     players: Players
     memory: Tree
@@ -205,7 +205,7 @@ def ascend(
                 surrogate(players.player, episodes, episodes.player_actions, ours, sampler.player, config.clip),
                 surrogate(players.opponent, episodes, episodes.opponent_actions, theirs, sampler.opponent, config.clip),
             )
-            return sum(sides) + regulariser(players, episodes, bounds, config)
+            return sum(sides) + regularizer(players, episodes, bounds, config)
 
         after, _ = jax.lax.scan(
             lambda at, _: (follow(jax.grad(objective)(at.players), at), None), state, length=config.epochs

@@ -128,7 +128,7 @@ def _rules(config: PPOConfig, updates: int) -> tuple[optax.GradientTransformatio
 
 
 def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) -> Agents:
-    """Return agents that have learnt nothing."""
+    """Return agents that have learned nothing."""
     first, second, third = jax.random.split(key, 3)
     make = lambda key: network_policy(features, actions, hidden=config.hidden, deviation=config.deviation, key=key)  # noqa: E731
     players, critic = Players(make(first), make(second)), Network.create(features, config.hidden, key=third)
@@ -155,9 +155,9 @@ def improve(
     after = agents.critic(agents.scale(segment.next_features))
     advantages = _advantages(rewards, values, after, segment, discount, config.gae_decay)
     targets = advantages + values
-    centred = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    centered = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     inputs = agents.scale(segment.features)
-    rows = (inputs, segment.actions, segment.by_player, segment.log_densities, centred, targets)
+    rows = (inputs, segment.actions, segment.by_player, segment.log_densities, centered, targets)
     rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
     rules = _rules(config, updates)
 
@@ -189,7 +189,7 @@ def improve(
         (memories.player, memories.opponent, memories.critic),
     )
     (parts, kept), _ = jax.lax.scan(epoch, carry, jax.random.split(key, config.epochs))
-    learnt = Agents(
+    learned = Agents(
         Players(*parts[:2]),
         parts[2],
         agents.scale.seen(segment.features.reshape(-1, segment.features.shape[-1])),
@@ -198,8 +198,8 @@ def improve(
         Memories(*kept),
     )
     # One absurd segment must not turn a network into numbers that are none.
-    sound = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learnt)]).all()
-    return jax.tree.map(lambda new, old: jnp.where(sound, new, old), learnt, agents)
+    sound = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learned)]).all()
+    return jax.tree.map(lambda new, old: jnp.where(sound, new, old), learned, agents)
 
 
 def folded(policy: GaussianPolicy, scale: Scale) -> GaussianPolicy:

@@ -1,7 +1,7 @@
-"""The loop around `ppo`: walk, judge, improve. One loop for experts, imitators, and policies for a learnt reward.
+"""The loop around `ppo`: walk, judge, improve. One loop for experts, imitators, and policies for a learned reward.
 
-What differs is who judges a segment. `Paid` gives the world's own reward, `Learnt` a reward of features that somebody
-learnt, and the discriminator of `robustirl.irl.adversarial` one that it improves as it goes.
+What differs is who judges a segment. `Paid` gives the world's own reward, `Learned` a reward of features that somebody
+learned, and the discriminator of `robustirl.irl.adversarial` one that it improves as it goes.
 """
 
 import abc
@@ -46,8 +46,8 @@ class Paid(Judge):
         return memory, segment.paid, {}
 
 
-class Learnt(Judge):
-    """A reward of φ(s) and φ(s') that was learnt elsewhere."""
+class Learned(Judge):
+    """A reward of φ(s) and φ(s') that was learned elsewhere."""
 
     reward: RewardFunction
 
@@ -203,7 +203,7 @@ def train_policies(
     if len(worlds) != len(keys) or not worlds:
         raise InvalidInputError(f"{len(worlds)} worlds and {len(keys)} keys were given, but one key a world is needed.")
     with single_precision():
-        judge = Paid() if reward is None else Learnt(reward)
+        judge = Paid() if reward is None else Learned(reward)
         if reward is None:
             for world in worlds:
                 require_reward(world[0] if isinstance(world, Sequence) else world)

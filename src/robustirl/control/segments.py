@@ -1,6 +1,6 @@
 """Rollouts in segments: many episodes side by side that go on from one segment to the next and begin anew at their end.
 
-`rollouts` samples whole episodes from their start, which is right for short ones. Long episodes are learnt from while
+`rollouts` samples whole episodes from their start, which is right for short ones. Long episodes are learned from while
 they run: a segment is some steps of each, and knows for every step whether the episode ended there by itself or was cut
 off at the horizon.
 """
@@ -128,7 +128,7 @@ def walk(
         draws = jax.random.uniform(noise, (count, draw_size), dtype=float)
         after = field.step(walkers.states, action, draws)
         ended = field.terminal(after)
-        # A simulation that has blown up ends its episode, and what it shows is not learnt from.
+        # A simulation that has blown up ends its episode, and what it shows is not learned from.
         after = jnp.where(jnp.isfinite(after).all(-1, keepdims=True), after, walkers.states)
         paid = field.paid(after)
         ages, totals = walkers.ages + 1, walkers.totals + paid

@@ -68,7 +68,7 @@ def game_steps(
 
     Args:
         world: The learner's world.
-        state: Policies and optimiser memory to go on from.
+        state: Policies and optimizer memory to go on from.
         alpha: α.
         score: The rewards of sampled episodes, such as `lambda e: e.linear_rewards(theta)`.
         config: How the gradient is estimated; its own `steps` is not read.

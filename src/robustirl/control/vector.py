@@ -2,7 +2,7 @@
 
 Every sub-environment gives one episode a call. The environments do their own stepping and their own randomness
 (`seed`); actions and who executes them come from the key, as in `collect`. Gymnasium itself is not needed to import
-this file: a vector environment is recognised by what it can do.
+this file: a vector environment is recognized by what it can do.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Pictures of finite worlds in plain NumPy: an RGB array, or text.
 
-Cells are coloured by reward, from deep red (the lowest) through near white (nothing) to green (the highest). A diamond
-marks cells where the walk ends, green for those that pay best and grey for the others; a disc marks who walks. Worlds
+Cells are colored by reward, from deep red (the lowest) through near white (nothing) to green (the highest). A diamond
+marks cells where the walk ends, green for those that pay best and gray for the others; a disc marks who walks. Worlds
 that are no grid have their states laid out in a block, row by row.
 """
 
@@ -34,7 +34,7 @@ def picture(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walke
         shape: Rows and columns of cells.
         rewards: What each state pays, `[S]`; states beyond the cells of the grid are not drawn.
         ends: Where the walk ends, `[S]`.
-        walker: The state to mark; one beyond the grid greys the picture, since the walk is over.
+        walker: The state to mark; one beyond the grid grays the picture, since the walk is over.
 
     Example:
         >>> picture((1, 2), np.array([0.0, -1.0]), np.array([True, False]), walker=1).shape
@@ -44,7 +44,7 @@ def picture(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walke
     side = int(np.clip(LARGEST // max(shape), 8, 48))
     cells = np.tile(BACKGROUND, (rows * columns, 1))
     shown = min(len(rewards), rows * columns)
-    cells[:shown] = _colours(rewards)[:shown]
+    cells[:shown] = _colors(rewards)[:shown]
     image = cells.reshape(rows, columns, 3).repeat(side, 0).repeat(side, 1)
     image[::side], image[:, ::side], image[-1], image[:, -1] = LINE, LINE, LINE, LINE
     y, x = (np.indices((side, side)) - (side - 1) / 2) / side
@@ -89,14 +89,14 @@ def _goals(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return ends & (rewards == np.max(rewards, where=ends, initial=-np.inf))
 
 
-def _colours(rewards: np.ndarray) -> np.ndarray:
+def _colors(rewards: np.ndarray) -> np.ndarray:
     """Return square roots of rewards relative to the largest, so that -1 beside -100 is still told from 0."""
     scale = np.abs(rewards).max() or 1.0
     strength = np.sqrt(np.abs(rewards) / scale)[:, None]
     return (1 - strength) * NOTHING + strength * np.where(rewards[:, None] < 0, BAD, GOOD)
 
 
-def _paint(image: np.ndarray, cell: int, shape: tuple[int, int], where: np.ndarray, colour: np.ndarray) -> None:
+def _paint(image: np.ndarray, cell: int, shape: tuple[int, int], where: np.ndarray, color: np.ndarray) -> None:
     side = len(where)
     row, column = divmod(cell, shape[1])
-    image[row * side : (row + 1) * side, column * side : (column + 1) * side][where] = colour
+    image[row * side : (row + 1) * side, column * side : (column + 1) * side][where] = color

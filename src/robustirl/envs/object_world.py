@@ -16,7 +16,7 @@ from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 
-COLOURS = ("blue", "green")
+COLORS = ("blue", "green")
 BLUE, GREEN = range(2)
 NEAR_BLUE, NEAR_GREEN = 3, 2
 THRESHOLDS = np.arange(1, 11)
@@ -29,7 +29,7 @@ MOST_DRAWS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class PlacedObject:
-    """An object: its cell, and its colors as indices into `COLOURS`."""
+    """An object: its cell, and its colors as indices into `COLORS`."""
 
     row: int
     column: int
@@ -84,7 +84,7 @@ def object_world(
     generator = np.random.default_rng(seed)
     for _ in range(MOST_DRAWS):
         cells = generator.choice(size * size, num_objects, replace=False)
-        outer, inner = generator.integers(len(COLOURS), size=(2, num_objects))
+        outer, inner = generator.integers(len(COLORS), size=(2, num_objects))
         objects = tuple(
             PlacedObject(int(cell) // size, int(cell) % size, int(o), int(i))
             for cell, o, i in zip(cells, outer, inner, strict=True)
@@ -129,7 +129,7 @@ def _features(objects: tuple[PlacedObject, ...], goal: tuple[int, int], size: in
     nearest = [
         _distance(tuple(item for item in objects if getattr(item, side) == color), size)
         for side in ("outer", "inner")
-        for color in range(len(COLOURS))
+        for color in range(len(COLORS))
     ]
     closer = np.concatenate([distance[..., None] < THRESHOLDS for distance in nearest], axis=-1)
     flag = np.zeros((size, size, 1))

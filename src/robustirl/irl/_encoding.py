@@ -147,7 +147,7 @@ def _unsaved(parameter: str, value: Any) -> dict[str, Any]:
     kind = type(value).__name__
     warnings.warn(
         f"the {parameter} ({kind}) cannot be saved as data, so it has to be given anew before the loaded model is"
-        " fitted again; what was learnt is saved.",
+        " fitted again; what was learned is saved.",
         UserWarning,
         stacklevel=2,
     )

@@ -15,7 +15,7 @@ from robustirl.control import GaussianPolicy, Network, Scale
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
 from robustirl.irl._result import AbstractFit
-from robustirl.irl.adversarial.discriminator import LearntReward
+from robustirl.irl.adversarial.discriminator import LearnedReward
 from robustirl.irl.adversarial.result import ImitationFit, ImitationHistory, ImitationVerdict
 from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY
 from robustirl.irl.mce.result import Diagnosis, Fit, FitVerdict, History
@@ -36,7 +36,7 @@ class FitKind(NamedTuple):
         records: Further fields that are records of single numbers, with their classes.
         renamed: Fields of the verdict by the names that files of version 0.1 have.
         precision: The field whose type is that of the fit.
-        rewards: Fields that are rewards learnt by a discriminator.
+        rewards: Fields that are rewards learned by a discriminator.
     """
 
     name: str
@@ -150,14 +150,14 @@ def _objective(name: Any) -> str:
     return name
 
 
-def _decode_reward(note: dict[str, Any], arrays: Arrays) -> LearntReward:
-    """Return a reward that a discriminator has learnt."""
-    choices = {field.name: field.type.__args__ for field in dataclasses.fields(LearntReward)[2:]}  # pyright: ignore
+def _decode_reward(note: dict[str, Any], arrays: Arrays) -> LearnedReward:
+    """Return a reward that a discriminator has learned."""
+    choices = {field.name: field.type.__args__ for field in dataclasses.fields(LearnedReward)[2:]}  # pyright: ignore
     for name, allowed in choices.items():
         if note[name] not in allowed:
             raise ValueError(f"its reward has {name} {note[name]!r}")
     parts = decode_tree(note["tree"], arrays)
-    return LearntReward(Network(parts["layers"]), Scale(*parts["scale"]), note["sees"], note["form"])
+    return LearnedReward(Network(parts["layers"]), Scale(*parts["scale"]), note["sees"], note["form"])
 
 
 def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:

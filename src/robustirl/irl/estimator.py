@@ -1,6 +1,6 @@
 """`RobustIRL`: robust maximum causal entropy IRL with the manners of scikit-learn's estimators.
 
-What is chosen beforehand stands in the constructor, what was learnt in attributes that end in an underscore. The
+What is chosen beforehand stands in the constructor, what was learned in attributes that end in an underscore. The
 learner's world and the demonstrations are the data:
 
     RobustIRL(alpha="auto").fit(world, demonstrations).predict(states)
@@ -182,7 +182,7 @@ class RobustIRL(Parameters):
             demonstrations: What the expert did: `Demonstrations`, a file of them, a table (pandas, polars), or a list
                 with the states of each episode, its states and actions, or imitation's trajectories. Or the expert's
                 state occupancy ρ, estimated or exact, `[S]`.
-            callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learnt
+            callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learned
                 (its verdict is `stopped`), and `Interrupted`, a KeyboardInterrupt, is raised all the same.
         """
         mdp = _one_world(mdp)
@@ -249,7 +249,7 @@ class RobustIRL(Parameters):
             )
 
     def _keep(self, found: Fit, evidence: Evidence, mdp: MDP, given: Any, reward: AbstractReward) -> None:
-        """Keep what was learnt."""
+        """Keep what was learned."""
         inference = None
         few = sum(np.size(leaf) for leaf in jax.tree.leaves(found.parameters)) <= MOST_INFERRED
         if self.objective == LIKELIHOOD and found_maximum(found) and few:
@@ -258,7 +258,7 @@ class RobustIRL(Parameters):
         self.fit_, self.evidence_, self.world_, self.inference_ = found, evidence, mdp, inference
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
-        """Return the reward model and the optimiser, if both are at hand."""
+        """Return the reward model and the optimizer, if both are at hand."""
         for value in (self.reward, self.optimizer):
             if isinstance(value, Unsaved):
                 value.refuse()
@@ -272,17 +272,17 @@ class RobustIRL(Parameters):
 
     def _fitted(self) -> Fit:
         if "fit_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} has not learnt anything yet; call fit first.")
+            raise NotFittedError(f"this {type(self).__name__} has not learned anything yet; call fit first.")
         return self.fit_
 
     @property
     def reward_(self) -> Float[AnyArray, " S"]:
-        """`[S]`, the learnt reward."""
+        """`[S]`, the learned reward."""
         return self._fitted().reward
 
     @property
     def parameters_(self) -> Any:
-        """The learnt θ, as the reward model arranges it."""
+        """The learned θ, as the reward model arranges it."""
         return self._fitted().parameters
 
     @property
@@ -365,12 +365,12 @@ class RobustIRL(Parameters):
 
     @property
     def judgment_(self) -> Judgment:
-        """Whether to use what was learnt: trust, doubt or do not use, with the reason and what to try."""
+        """Whether to use what was learned: trust, doubt or do not use, with the reason and what to try."""
         evidence = self.evidence_
         return judge(self._fitted(), evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate)
 
     def summary(self) -> str:
-        """Return what was learnt from what, and how good it is, in plain words."""
+        """Return what was learned from what, and how good it is, in plain words."""
         text = summarize(self._fitted(), self.evidence_, self.tolerance)
         found = vars(self).get("inference_")
         if found is None:
@@ -497,9 +497,9 @@ class RobustIRL(Parameters):
 
     @short_traceback
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator and what it has learnt to an .npz file, without pickles.
+        """Write the estimator and what it has learned to an .npz file, without pickles.
 
-        An optimiser or a reward model of one's own cannot be written as data: a warning says so, what was learnt is
+        An optimizer or a reward model of one's own cannot be written as data: a warning says so, what was learned is
         saved all the same, and the loaded estimator asks for the missing part before it is fitted again.
         """
         self._fitted()

@@ -153,7 +153,7 @@ def _findings(case: _Case) -> Iterator[_Finding]:
         wider = "double precision, " if fit.value.dtype == np.float32 else ""
         yield _Finding(
             Trust.DO_NOT_USE,
-            "the planner could not reach its accuracy, so nothing was learnt.",
+            "the planner could not reach its accuracy, so nothing was learned.",
             f"Use {wider}a smaller discount or a smaller initial reward.",
         )
     if fit.objective == LIKELIHOOD:

@@ -1,4 +1,4 @@
-"""A fit in plain words: what was learnt from what, how close it came, and what is doubtful about it."""
+"""A fit in plain words: what was learned from what, how close it came, and what is doubtful about it."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def summarize(fit: Fit, evidence: Evidence, tolerance: float | None) -> str:
 def summary_rows(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[tuple[str, str]]:
     """Return the lines of the text, each with its name."""
     return [
-        ("learnt from", _data(evidence)),
+        ("learned from", _data(evidence)),
         *(("note", text) for text in evidence.notes),
         ("in a world of", f"{fit.player.shape[0]} states and {fit.player.shape[1]} actions, γ = {evidence.discount:g}"),
         ("with", _alpha(fit, evidence)),

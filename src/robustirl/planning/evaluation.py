@@ -26,7 +26,7 @@ def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array,
 
 @working_precision
 def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
-    """ρ(s) = (1-γ) Σ_t γ^t P(s_t = s), the normalised discounted state occupancy (Section 2.2).
+    """ρ(s) = (1-γ) Σ_t γ^t P(s_t = s), the normalized discounted state occupancy (Section 2.2).
 
     Example:
         >>> walk = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
@@ -53,7 +53,7 @@ def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[A
 def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int = 1000) -> Float[Array, ""]:
     """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
 
-    This is what the paper's figures show. Some learnt policies never reach the goal, so the cap is part of
+    This is what the paper's figures show. Some learned policies never reach the goal, so the cap is part of
     the definition. Computed by moving the state distribution forward, not by sampling. A reward of states and
     actions, `[S, A]`, counts in the last state too, so that `horizon` + 1 actions are paid for.
 

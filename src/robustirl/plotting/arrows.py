@@ -17,14 +17,14 @@ def draw_moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tu
         if not shown.any():
             continue
         length = 0.2 + 0.25 * weight[shown]
-        colours = np.ones((int(shown.sum()), 4))
-        colours[:, 3] = 0.35 + 0.65 * weight[shown]
+        colors = np.ones((int(shown.sum()), 4))
+        colors[:, 3] = 0.35 + 0.65 * weight[shown]
         axis.quiver(
             columns[shown],
             rows[shown],
             steps[shown, 1] * length,
             steps[shown, 0] * length,
-            color=colours,
+            color=colors,
             edgecolor="#222222",
             linewidth=0.3,
             angles="xy",

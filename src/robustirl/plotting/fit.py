@@ -1,4 +1,4 @@
-"""What one fit has learnt: reward, player and occupancies, as maps where the world is a grid."""
+"""What one fit has learned: reward, player and occupancies, as maps where the world is a grid."""
 
 import matplotlib
 import numpy as np
@@ -16,11 +16,11 @@ from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
 
 
 def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Float[np.ndarray, " S"]) -> Figure:
-    """Draw the learnt reward with the player's moves, and the occupancies of expert, mixture and player.
+    """Draw the learned reward with the player's moves, and the occupancies of expert, mixture and player.
 
     Args:
         environment: Where the learner's world comes from; it lends its shape, never its reward.
-        model: What was learnt.
+        model: What was learned.
         player_occupancy: `[S]`, ρ of the player alone in the learner's world.
     """
     occupancies = (
@@ -48,7 +48,7 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
     cells = shape[0] * shape[1]
     figure = Figure(figsize=(12.4, 3.7), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))
     axes = figure.subplots(1, 4)
-    bare(axes[0], "learnt reward and player's moves")
+    bare(axes[0], "learned reward and player's moves")
     scaled(axes[0], collected_reward(model)[:cells].reshape(shape), "cividis")
     if cells <= MAX_ARROWS:
         draw_moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
@@ -90,10 +90,10 @@ def _by_state(reward: np.ndarray, occupancies) -> Figure:
     states = np.arange(len(reward))
     top.vlines(states, 0, reward, color=STANDARD, linewidth=0.8)
     top.axhline(0, color="#999999", linewidth=0.6)
-    top.set_ylabel("learnt reward")
+    top.set_ylabel("learned reward")
     looks = zip((STANDARD, ROBUST[1], ROBUST[3]), "o+x", occupancies, strict=True)
-    for colour, marker, (title, values) in looks:
-        bottom.plot(states, values, marker, color=colour, markersize=4, fillstyle="none", label=title)
+    for color, marker, (title, values) in looks:
+        bottom.plot(states, values, marker, color=color, markersize=4, fillstyle="none", label=title)
     bottom.set_yscale("symlog", linthresh=1e-4)
     bottom.set_ylabel("occupancy")
     bottom.set_xlabel("state")

@@ -1,4 +1,4 @@
-"""Maps of a grid: rewards, policies as arrows, and occupancies, true ones beside learnt ones."""
+"""Maps of a grid: rewards, policies as arrows, and occupancies, true ones beside learned ones."""
 
 import matplotlib
 import numpy as np
@@ -10,7 +10,7 @@ from robustirl.envs import MOVES, GridWorld, ObjectWorld
 from robustirl.plotting.arrows import draw_moves
 
 MAX_KEY = 4
-OBJECT_COLOURS = ("#0072B2", "#009E73")  # Blue and green.
+OBJECT_COLORS = ("#0072B2", "#009E73")  # Blue and green.
 
 
 def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true reward") -> None:
@@ -19,7 +19,7 @@ def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true rewar
     values = np.unique(rewards)
     bare(axis, title)
     if len(values) <= MAX_KEY:
-        # Few values: evenly spaced colours and a key, since -1 against -100 would vanish on a common scale.
+        # Few values: evenly spaced colors and a key, since -1 against -100 would vanish on a common scale.
         shades = matplotlib.colormaps["cividis"](np.linspace(0.05, 1, len(values)))
         axis.imshow(np.searchsorted(values, rewards), cmap=ListedColormap(shades))
         key = [Patch(facecolor=shade, edgecolor="#555555", linewidth=0.5) for shade in shades]
@@ -53,7 +53,7 @@ def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
     draw_moves(axis, policy, directions, shape)
 
 
-def landmarks(axis: Axes, environment: GridWorld, colour: str = "#111111") -> None:
+def landmarks(axis: Axes, environment: GridWorld, color: str = "#111111") -> None:
     """Draw the goals, and the objects where there are any."""
     for row, column in environment.goals:
         axis.text(
@@ -64,19 +64,15 @@ def landmarks(axis: Axes, environment: GridWorld, colour: str = "#111111") -> No
             va="center",
             fontsize=8,
             fontweight="bold",
-            color=colour,
+            color=color,
             bbox={
                 "boxstyle": "circle,pad=0.12",
-                "facecolor": "#ffffff" if colour == "#111111" else "#00000060",
+                "facecolor": "#ffffff" if color == "#111111" else "#00000060",
                 "linewidth": 0.4,
             },
         )
     if isinstance(environment, ObjectWorld):
         for item in environment.objects:
             place = (item.column, item.row)
-            axis.add_patch(
-                Circle(place, 0.34, facecolor=OBJECT_COLOURS[item.outer], edgecolor="#ffffff", linewidth=0.8)
-            )
-            axis.add_patch(
-                Circle(place, 0.15, facecolor=OBJECT_COLOURS[item.inner], edgecolor="#ffffff", linewidth=0.6)
-            )
+            axis.add_patch(Circle(place, 0.34, facecolor=OBJECT_COLORS[item.outer], edgecolor="#ffffff", linewidth=0.8))
+            axis.add_patch(Circle(place, 0.15, facecolor=OBJECT_COLORS[item.inner], edgecolor="#ffffff", linewidth=0.6))

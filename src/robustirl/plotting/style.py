@@ -1,4 +1,4 @@
-"""One style for all figures: sober, safe for the colour-blind, the same file for the same data."""
+"""One style for all figures: sober, safe for the color-blind, the same file for the same data."""
 
 import io
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ STYLE: dict[Any, Any] = {
 STANDARD = "#000000"
 OPTIMAL = "#777777"
 LEARNER = "#999999"
-# Okabe and Ito's palette, distinct under every common form of colour blindness, in the order of decreasing α.
+# Okabe and Ito's palette, distinct under every common form of color blindness, in the order of decreasing α.
 ROBUST = ("#E69F00", "#D55E00", "#CC79A7", "#0072B2", "#009E73", "#56B4E9")
 MARKERS = "sD^vPX"
 
@@ -35,7 +35,7 @@ MARKERS = "sD^vPX"
 class Look(NamedTuple):
     """How the curve of one α looks."""
 
-    colour: str
+    color: str
     marker: str
     dashes: str
     label: str

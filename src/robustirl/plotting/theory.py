@@ -38,18 +38,18 @@ def figure_theory(environment: Environment, reports: Sequence[MismatchReport], n
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 4.3), layout=ConstrainedLayoutEngine(w_pad=0.12))
         left, right = figure.subplots(1, 2)
-        for learnt, colour, marker, name in (
+        for learned, color, marker, name in (
             (standard, STANDARD, "o", "standard"),
             (robust, ROBUST[3], "v", "robust"),
         ):
             gaps = [
-                entry.gap if entry.gap > ZERO_GAP else np.nan for entry in learnt
+                entry.gap if entry.gap > ZERO_GAP else np.nan for entry in learned
             ]  # Zero has no place on a log scale.
             label = f"measured gap, {name}" + (" (zero throughout)" if np.isnan(gaps).all() else "")
-            left.plot(distances, gaps, color=colour, marker=marker, markersize=4.5, label=label)
-            limits = [entry.bound.value or np.nan for entry in learnt]
-            theorem = learnt[-1].bound.name  # At the largest mismatch; without any, α is 1 for both.
-            left.plot(distances, limits, color=colour, linestyle="--", linewidth=1.1, label=f"{theorem}, {name}")
+            left.plot(distances, gaps, color=color, marker=marker, markersize=4.5, label=label)
+            limits = [entry.bound.value or np.nan for entry in learned]
+            theorem = learned[-1].bound.name  # At the largest mismatch; without any, α is 1 for both.
+            left.plot(distances, limits, color=color, linestyle="--", linewidth=1.1, label=f"{theorem}, {name}")
         left.axhline(reports[0].trivial, color=OPTIMAL, linestyle=":", linewidth=1.4, label="largest gap there can be")
         positive = [max(e.gap, e.bound.value) for e in standard + robust if e.bound.value > 0]
         smallest = min([e.gap for e in standard + robust if e.gap > ZERO_GAP], default=1e-3)
@@ -57,13 +57,13 @@ def figure_theory(environment: Environment, reports: Sequence[MismatchReport], n
         left.set_ylim(smallest / 3, max([reports[0].trivial, *positive]) * 3)
         left.set_title("gap to the policy learned without mismatch")
         left.set_ylabel("discounted return, log scale")
-        for learnt, colour, name in ((standard, STANDARD, "standard"), (robust, ROBUST[3], "robust")):
-            worst = [float(entry.certificate.worst_return) for entry in learnt]
-            best = [float(entry.certificate.best_return) for entry in learnt]
-            nominal = [float(entry.certificate.nominal_return) for entry in learnt]
-            right.fill_between(distances, worst, best, color=colour, alpha=0.13, linewidth=0)
-            right.plot(distances, worst, color=colour, linewidth=1.1, linestyle="--", label=f"worst case, {name}")
-            right.plot(distances, nominal, color=colour, marker="o", markersize=3.5, label=f"return, {name}")
+        for learned, color, name in ((standard, STANDARD, "standard"), (robust, ROBUST[3], "robust")):
+            worst = [float(entry.certificate.worst_return) for entry in learned]
+            best = [float(entry.certificate.best_return) for entry in learned]
+            nominal = [float(entry.certificate.nominal_return) for entry in learned]
+            right.fill_between(distances, worst, best, color=color, alpha=0.13, linewidth=0)
+            right.plot(distances, worst, color=color, linewidth=1.1, linestyle="--", label=f"worst case, {name}")
+            right.plot(distances, nominal, color=color, marker="o", markersize=3.5, label=f"return, {name}")
         right.axhline(reports[0].optimal_return, color=OPTIMAL, linestyle=":", linewidth=1.4, label="optimal")
         right.set_title("certificate: all kernels within that distance")
         right.set_ylabel("discounted return")

@@ -11,7 +11,7 @@ from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render
 from robustirl.reports.markdown import to_markdown as to_markdown
 from robustirl.reports.occupancy_file import read_occupancy as read_occupancy
-from robustirl.reports.theory import Learnt as Learnt
+from robustirl.reports.theory import Learned as Learned
 from robustirl.reports.theory import PairReport as PairReport
 from robustirl.reports.theory import report_pairs as report_pairs
 from robustirl.reports.worlds import explain_noise as explain_noise

@@ -71,7 +71,7 @@ class FitRequest:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FitJob:
-    """All that a request names, read and checked: an environment, the learner's world in it, what is learnt from."""
+    """All that a request names, read and checked: an environment, the learner's world in it, what is learned from."""
 
     environment: envs.Environment
     world: MDP
@@ -222,7 +222,7 @@ def policy_csv(
 
 
 def reward_csv(model: RobustIRL, state_names: Sequence[str] | None = None) -> str:
-    """Write one row per state: the learnt reward, the expert's occupancy, the mixture's, and the state's name.
+    """Write one row per state: the learned reward, the expert's occupancy, the mixture's, and the state's name.
 
     A reward of states and actions has a column for every action.
     """

@@ -38,11 +38,11 @@ from robustirl.theory import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Learnt:
-    """A learnt policy: its gap to the best in the learner's world, the bound on that, and its certificate.
+class Learned:
+    """A learned policy: its gap to the best in the learner's world, the bound on that, and its certificate.
 
     Attributes:
-        alpha: α it was learnt with.
+        alpha: α it was learned with.
         fit: The fit.
         gap: |V^{π_1} - V^π|, π_1 the expert's policy in the learner's world, matched by learning without mismatch.
         bound: The theorem's bound on the gap: Theorem 1 for α = 1, Theorem 3 below, with the term for soft experts.
@@ -87,8 +87,8 @@ class PairReport:
     closest: Closest
     choice: AlphaChoice
     optimal_return: float
-    standard: Learnt
-    robust: Learnt
+    standard: Learned
+    robust: Learned
 
 
 def report_pairs(
@@ -148,7 +148,7 @@ def _report(
     star = worst_opponent_world(learner, robust.reward, float(robust.alpha))
     best, without_mismatch = returns
 
-    def learnt(fit: Fit) -> Learnt:
+    def learned(fit: Fit) -> Learned:
         alpha = float(fit.alpha)
         standard = alpha == 1
         bound = standard_bound(learner, expert, reward) if standard else robust_bound(learner, expert, reward, alpha)
@@ -165,7 +165,7 @@ def _report(
             bound, infeasible = (for_soft_expert(b, learner, expert, reward) for b in (bound, infeasible))
         certificate = certify(learner, fit.player, reward, radius=choice.distance)
         gap = abs(without_mismatch - float(certificate.nominal_return))
-        return Learnt(alpha, fit, gap, bound, infeasible, certificate)
+        return Learned(alpha, fit, gap, bound, infeasible, certificate)
 
     magnitude = reward_magnitude(learner, reward)
     return PairReport(
@@ -179,6 +179,6 @@ def _report(
         closest=closest_occupancy(learner, occupancy),
         choice=choose_alpha(learner, expert, opponent_world=star),
         optimal_return=best,
-        standard=learnt(standard),
-        robust=learnt(robust),
+        standard=learned(standard),
+        robust=learned(robust),
     )

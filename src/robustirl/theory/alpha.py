@@ -3,7 +3,7 @@
 The opponent takes control with probability 1-α. Given an estimate of T^E,
 - Section 5 suggests 1-α ≈ d_dyn(T^L, T^E) / 2, the smallest opponent whose set T^{L,α} can hold T^E;
 - the corollary to the infeasible-case bound suggests 1-α = (d_dyn(T^E, T^L) - d_dyn(T*, T^E)) / 4, which
-  minimises that bound as stated, T* being the opponent's kernel.
+  minimizes that bound as stated, T* being the opponent's kernel.
 
 The second rests on a step that does not hold (see `robustirl.theory.bounds.infeasible_bound`). With the
 step corrected the bound's α-dependent part is (1-α) {d(T*, T^L) + d(T*, T^E)} + α d(T^E, T^L), which by the

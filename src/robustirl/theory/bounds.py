@@ -1,7 +1,7 @@
 r"""The paper's performance bounds, each with its theorem, and corrected where it needs to be.
 
-Throughout, d = d_dyn(T^L, T^E), |R| = |R_θ*|^max, V^π is the discounted return in M^L, π_1 the policy learnt
-without mismatch, π_2 the one learnt with it, and π_pl the player of robust MCE IRL:
+Throughout, d = d_dyn(T^L, T^E), |R| = |R_θ*|^max, V^π is the discounted return in M^L, π_1 the policy learned
+without mismatch, π_2 the one learned with it, and π_pl the player of robust MCE IRL:
 
     Lemma 1       d_pol(π', π)          <= 2 min{κ √d / (1-γ), κ² d / (1-γ)²}, both soft-optimal for one reward
     Theorem 1     |V^{π_1} - V^{π_2}|   <= γ |R| d / (1-γ)²
@@ -134,8 +134,8 @@ def transfer_bound(
         expert: M^E, whose optimal expert was matched in M^train.
         train: M^train.
         reward: The true reward R_θ*.
-        train_reward: R_θtrain, learnt in M^train.
-        soft_policy: π_4, soft-optimal for the learnt reward in M^L.
+        train_reward: R_θtrain, learned in M^train.
+        soft_policy: π_4, soft-optimal for the learned reward in M^L.
         policy: π^L, the policy acted with; π_4 itself if omitted.
     """
     require_comparable(learner, train)

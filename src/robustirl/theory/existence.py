@@ -7,7 +7,7 @@ A policy π has the occupancy ρ in the learner's world if and only if it solves
 The first two, written 𝐓 π = 𝐯, are the paper's linear system: 2|S| equations in |S||A| unknowns (`flow_system`).
 Theorem 2 decides by Rouché-Capelli: a solution exists iff rank 𝐓 = rank (𝐓|𝐯). Three things to know about it:
 
-- As printed, the flow rows lack γ. They then add up to the normalisation rows weighted by ρ, but the right-hand
+- As printed, the flow rows lack γ. They then add up to the normalization rows weighted by ρ, but the right-hand
   sides to γ and 1: the printed system never has a solution. With γ, as in the proof's equation (LE), both are γ.
 - For the same reason the 2|S| rows of 𝐓 are dependent in every world: rank 𝐓 <= 2|S| - 1. Corollary 1 asks for full
   rank, 2|S|, and so never applies (save in leaky worlds where the actions of a state lose unequally). Rank
@@ -237,7 +237,7 @@ def closest_occupancy(
     """Return the smallest ‖ρ_π - ρ‖₁ that any policy reaches in this world, and a policy that reaches it.
 
     The linear program min ‖Σ_a x - ρ‖₁ over the occupancy measures of the world, x(s,a) >= 0 with
-    Σ_a x = (1-γ) P₀ + γ Tᵀx. No IRL does better: with α = 1 the learnt policy is one of those policies, with α < 1 the
+    Σ_a x = (1-γ) P₀ + γ Tᵀx. No IRL does better: with α = 1 the learned policy is one of those policies, with α < 1 the
     mixture of player and opponent is.
 
     Args:

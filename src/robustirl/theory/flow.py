@@ -32,7 +32,7 @@ class FlowSystem(NamedTuple):
     """The paper's system 𝐓 π = 𝐯 (Section 4.1).
 
     Attributes:
-        matrix: 𝐓, `[2S, n]`, sparse: the flow rows γ ρ(s') T(s|s',a'), then the normalisation rows.
+        matrix: 𝐓, `[2S, n]`, sparse: the flow rows γ ρ(s') T(s|s',a'), then the normalization rows.
         target: 𝐯, `[2S]`: ρ - (1-γ) P₀, then ones.
         columns: `[n]`, the pair s·|A| + a that each column stands for: n = |S||A| if every action is available.
     """
@@ -161,7 +161,7 @@ def least_violation(
     time_limit: float | None,
     throw: bool,
 ) -> Result:
-    """Minimise ‖A x - b‖₁ of the `wanted` equations over x >= 0 that satisfy the `exact` ones, by HiGHS.
+    """Minimize ‖A x - b‖₁ of the `wanted` equations over x >= 0 that satisfy the `exact` ones, by HiGHS.
 
     Interior points with crossover are tried first, the simplex method should they fail. On grids of 10⁴ states the two
     take about as long, save where an infeasible occupancy is to be approached: that takes simplex steps more than 40 s.

@@ -6,7 +6,7 @@ policy π̃ that matches the expert's occupancy ρ in the learner's world,
     c(θ) = (1-γ) E[Σ_t -γ^t log π_θ(a_t|s_t) | π̃, M^L] = (1-γ) P₀ᵀ V_θ - ρᵀ R_θ,
 
 and its gradient is Σ_s (ρ_θ(s) - ρ(s)) ∇R_θ(s), ρ_θ the occupancy of π_θ: it does not depend on which
-matching policy is taken. (The paper states it for the cost without the factor 1-γ, with normalised
+matching policy is taken. (The paper states it for the cost without the factor 1-γ, with normalized
 occupancies; the two differ by that factor.)
 """
 
@@ -22,7 +22,7 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, ""]:
-    """c(θ): the normalised discounted log-loss of the soft-optimal policy, differentiable in the reward.
+    """c(θ): the normalized discounted log-loss of the soft-optimal policy, differentiable in the reward.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.9)

@@ -87,7 +87,7 @@ def robust_soft_value(
     newton: bool = True,
     throw: bool = True,
 ) -> RobustPlan:
-    """Return the largest entropy-regularised return that a policy can be sure of over kernels around that of a world.
+    """Return the largest entropy-regularized return that a policy can be sure of over kernels around that of a world.
 
     The set `mixture` gives the left side of inequality (7), the set `game` its right side. The arguments are those of
     `robustirl.theory.certificate.certify`; `shared` is a further set (`shared_ball.py`). `temperature` weighs the

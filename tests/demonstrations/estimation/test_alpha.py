@@ -97,7 +97,7 @@ def local(rows, noise):
 CASES = {
     # What an audit of version 0.1 found wrong.
     "noise like the learner's own moves, states only": (TWENTY, local(TWENTY, 0.2), False),
-    "two actions relabelled": (TWENTY, TWENTY[:, [1, 0, 2, 3]], True),
+    "two actions relabeled": (TWENTY, TWENTY[:, [1, 0, 2, 3]], True),
     "signs that cancel": (by_state(TWENTY, 0.2), by_state(TWENTY, 0.4, 0.0), True),
     "one state of twenty": (TWENTY, moved(TWENTY, 3, 0.8), True),
     "a row turned over": (np.tile([[0.6, 0.4]], (2, 1, 1)), np.tile([[0.2, 0.8]], (2, 1, 1)), True),
@@ -106,7 +106,7 @@ CASES = {
     "uniform noise, states only": (TWENTY, by_state(TWENTY, 0.2), False),
     "a calmer expert": (by_state(TWENTY, 0.3), TWENTY, True),
     "no mismatch": (TWENTY, TWENTY, True),
-    "noise and relabelling": (TWENTY, by_state(TWENTY, 0.3)[:, [3, 1, 2, 0]], True),
+    "noise and relabeling": (TWENTY, by_state(TWENTY, 0.3)[:, [3, 1, 2, 0]], True),
 }
 
 
@@ -137,7 +137,7 @@ def test_intervals_cover_the_truth(case):
     assert decided == draws if actions and right < 1 else decided <= 1
 
 
-def test_relabelled_actions_are_named():
+def test_relabeled_actions_are_named():
     world, other = MDP(TWENTY, discount=0.9), MDP(TWENTY[:, [1, 0, 2, 3]], discount=0.9)
     demos = sample_demonstrations(other, uniform_policy(other.mask), episodes=200, horizon=40, key=jax.random.key(0))
     found = estimate_alpha(world, demos)

@@ -17,7 +17,7 @@ SAID = {
     "noisier": "which an opponent explains",
     "calmer": "an opponent is the wrong tool",
     "drift": "the expert's world drifts",
-    "relabelled": "of the moves use an action that has the outcomes of another one",
+    "relabeled": "of the moves use an action that has the outcomes of another one",
 }
 
 
@@ -46,8 +46,8 @@ def test_the_posterior_mean_of_a_row():
         (CLEAR, NOISY, "noisier"),
         (NOISY, CLEAR, "calmer"),
         (CLEAR, WINDY, "drift"),
-        (CLEAR, CLEAR[:, [1, 2, 0]], "relabelled"),
-        (CLEAR, NOISY[:, [1, 0, 2]], "relabelled"),
+        (CLEAR, CLEAR[:, [1, 2, 0]], "relabeled"),
+        (CLEAR, NOISY[:, [1, 0, 2]], "relabeled"),
     ],
 )
 def test_the_kind_of_mismatch_and_the_world_are_found(learner, expert, kind):
@@ -55,7 +55,7 @@ def test_the_kind_of_mismatch_and_the_world_are_found(learner, expert, kind):
     assert found.kind == kind
     assert SAID[kind] in found.note
     assert np.abs(np.asarray(found.world.kernel.to_array()) - expert).max() < 0.1
-    if kind == "relabelled":
+    if kind == "relabeled":
         assert (found.relabel == found.relabel[0]).all()
         assert found.relabel[0].tolist() == ([1, 2, 0] if expert.max() == 0.9 else [1, 0, 2])
 

@@ -71,7 +71,7 @@ def test_intervals_cover_state_by_state(name, noise, episodes):
     assert np.append(covered[~often], 0.95).mean() >= 0.93
 
 
-def test_the_studentised_interval_is_near_students_for_many_normal_data():
+def test_the_studentized_interval_is_near_students_for_many_normal_data():
     data = np.clip(np.random.default_rng(0).normal(0.5, 0.1, size=(2000, 1)), 0, 1)
     found = bootstrap_intervals(scipy.sparse.csr_array(data), confidence=0.9, resamples=4000, key=jax.random.key(0))
     low, high = scipy.stats.t.interval(0.9, 1999, data.mean(), data.std(ddof=1) / np.sqrt(2000))

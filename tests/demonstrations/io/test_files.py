@@ -54,7 +54,7 @@ def test_the_same_demonstrations_give_the_same_bytes(tmp_path, suffix):
     assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
 
 
-def test_a_file_cut_off_anywhere_is_recognised(tmp_path, suffix, refused):
+def test_a_file_cut_off_anywhere_is_recognized(tmp_path, suffix, refused):
     whole, part = tmp_path / f"whole{suffix}", tmp_path / f"part{suffix}"
     save(WALKS, whole)
     content = whole.read_bytes()

@@ -97,7 +97,7 @@ def test_the_reward_of_states_values_policies_alike(options):
 
 
 def test_the_reward_of_states_is_as_good_in_another_world():
-    # Learnt from the dry table, it prefers policies on slippery ice as the slippery table does.
+    # Learned from the dry table, it prefers policies on slippery ice as the slippery table does.
     dry, wet = (from_gymnasium("FrozenLake-v1", is_slippery=slippery) for slippery in (False, True))
     assert dry.state_reward is not None
     assert wet.state_reward is not None

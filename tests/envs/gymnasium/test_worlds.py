@@ -213,7 +213,7 @@ def test_pictures_show_who_walks_where_it_ends_and_what_it_costs():
     assert (image != after).any()
 
 
-def test_a_walk_that_is_over_greys_the_picture():
+def test_a_walk_that_is_over_grays_the_picture():
     env = RobustIRLEnv(frozen_lake(), render_mode="rgb_array")
     env.reset(seed=0)
     before = np.asarray(env.render())

@@ -60,7 +60,7 @@ def test_at_alpha_one_the_opponent_learns_nothing():
 
 
 @pytest.mark.slow
-def test_a_learnt_reward_trains_a_policy_in_another_world(found):
+def test_a_learned_reward_trains_a_policy_in_another_world(found):
     trained = train_policy(
         physics.make("pendulum", mass=2.0), reward=found.reward, steps=256, config=SMALL.ppo, key=KEY
     )

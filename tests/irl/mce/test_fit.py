@@ -227,7 +227,7 @@ def test_lbfgs_against_an_expert_out_of_reach_says_so_and_keeps_a_sound_policy()
     assert jnp.allclose(result.player, solution.player, atol=1e-3)
 
 
-def test_an_expert_with_a_single_start_can_be_learnt_from():
+def test_an_expert_with_a_single_start_can_be_learned_from():
     # Rounding leaves unvisited states of such an occupancy at -1e-18 when nobody minds.
     start = np.zeros((6, 6))
     start[-1, -1] = 1

@@ -23,7 +23,7 @@ def test_the_defaults_are_those_of_the_published_tables():
         "reward_final_rate": 1.0,
         "ridge": 1.0,
         "summary": "mean",
-        "centre": "expert",
+        "center": "expert",
         "theta": "free",
         "importance": "none",
         "weight_range": None,
@@ -51,7 +51,7 @@ def test_settings_are_not_changed_but_replaced():
 def test_the_papers_settings_are_algorithm_3_as_printed():
     changed = differing(PAPER, RelativeEntropyConfig())
     assert changed.pop("game")["steps"] == 5
-    assert changed == {"ridge": 0.0, "centre": "none", "least_effective": 0.5, "reuse": False}
+    assert changed == {"ridge": 0.0, "center": "none", "least_effective": 0.5, "reuse": False}
     assert PAPER.game.horizon == 200
 
 

@@ -196,7 +196,7 @@ def test_a_gap_that_did_not_shrink_is_told():
     "options",
     [
         {"theta": "unit", "ridge": 0.0},
-        {"summary": "discounted", "centre": "none"},
+        {"summary": "discounted", "center": "none"},
         {"importance": "base", "weight_range": 2.0},
         {"opponent_delay": 0.5, "reward_final_rate": 0.1},
     ],
@@ -255,7 +255,7 @@ def test_bad_requests_are_refused(refused):
         ({"attempts": 0}, ("attempts", "0")),
         ({"summary": "sum"}, ("summary", "'sum'", "discounted")),
         ({"ridge": -1.0}, ("ridge", "-1.0")),
-        ({"summary": "discounted"}, ("centre", "'expert'", "'none'")),
+        ({"summary": "discounted"}, ("center", "'expert'", "'none'")),
         ({"opponent_delay": 2.0}, ("opponent_delay", "2.0")),
         ({"game": None}, ("game", "PolicyGradientConfig")),
     ],

@@ -52,7 +52,7 @@ import runpy, sys
 sys.modules |= dict.fromkeys({ABSENT!r})
 runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
-# Programs that run for a moment need no optimising, and a generator that compiles fast will do.
+# Programs that run for a moment need no optimizing, and a generator that compiles fast will do.
 FAST = {
     "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
     "JAX_DEFAULT_PRNG_IMPL": "rbg",
@@ -189,9 +189,9 @@ def test_a_packed_store_is_whole_or_refused(store, tmp_path, refused):
     content = dict(np.load(tmp_path / "again.npz"))
     name = next(name for name in content if name != "store.json")
     content[name] = content[name][:-100]
-    np.savez(tmp_path / "spoilt.npz", **content)
+    np.savez(tmp_path / "spoiled.npz", **content)
     with refused(name, "is damaged"):
-        unpack_store(tmp_path / "spoilt.npz", tmp_path / "new")
+        unpack_store(tmp_path / "spoiled.npz", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 

@@ -13,7 +13,7 @@ from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL, paper_optimizer
 from robustirl.mdp import uniform_policy
 from robustirl.paper.continuous import statistics
 from robustirl.paper.finite import layouts
-from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid
+from robustirl.paper.finite.catalog import EXPERIMENTS, Grid
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, RunSpec
 from robustirl.rewards import LinearReward, NetworkReward, TabularReward

@@ -47,7 +47,7 @@ def test_the_readme_names_the_numbers_of_its_picture(records):
     assert named == pytest.approx([far["1"], far[AUTO], records[0].optimal_return], abs=0.6)
 
 
-def test_curves_and_their_names_are_of_one_colour(records):
+def test_curves_and_their_names_are_of_one_color(records):
     axes = figure_front(records).axes[0]
     lines = {line.get_color(): np.asarray(line.get_ydata(), float) for line in axes.get_lines()}
     names = {text.get_text(): text for text in axes.texts if isinstance(text, Annotation)}

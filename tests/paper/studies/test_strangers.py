@@ -71,7 +71,7 @@ def test_every_kind_of_mismatch_is_a_mismatch_of_that_kind(seed):
     assert list(MISMATCHES)[seed] == kind
     assert np.allclose(own.sum(-1), 1)
     assert np.abs(own - other).max() > 0.05
-    if kind == "relabelled":  # The same moves under other numbers.
+    if kind == "relabeled":  # The same moves under other numbers.
         assert np.allclose(np.sort(own.sum(1), axis=None), np.sort(other.sum(1), axis=None))
     if kind == "closed":  # The expert enters states that the learner's moves never enter.
         entered = [kernel.sum((0, 1)) - np.einsum("sas->s", kernel) > 0 for kernel in (own, other)]

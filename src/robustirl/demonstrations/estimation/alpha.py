@@ -13,7 +13,7 @@ states, and a mean is not the maximum of the paper's rule, so 1 - δ is an upper
 
 **With actions.** B(s,a) are the outcomes that the recorded action makes unlikely, and δ is the mean of
 T^E(B|s,a) - T^L(B|s,a). A mean hides a single noisy state, and signs that cancel, so every pair is looked at too
-(`pairs.py`): relabelled actions are recognized first, then the largest distance e(s,a) in the direction of a noisier
+(`pairs.py`): relabeled actions are recognized first, then the largest distance e(s,a) in the direction of a noisier
 expert is bounded from both sides.
 The interval is one for 1 - max e(s,a); its lower end is far down if pairs were seen rarely or never.
 """
@@ -187,9 +187,9 @@ def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) 
     """Return what recorded actions tell: the largest mismatch of a pair, bounded from both sides."""
     low = SMALLEST_ALPHA if pairs is None else _inside(1 - pairs.upper)
     renamed = ""
-    if pairs is not None and pairs.relabelled > 0:
+    if pairs is not None and pairs.relabeled > 0:
         renamed = (
-            f"{pairs.relabelled:.0%} of the moves use an action that has the outcomes of another one in the learner's"
+            f"{pairs.relabeled:.0%} of the moves use an action that has the outcomes of another one in the learner's"
             " world, which the learner can reproduce, so they are compared with that one; "
         )
 

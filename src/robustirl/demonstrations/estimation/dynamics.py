@@ -34,7 +34,7 @@ class DynamicsEstimate(ShortRepr):
         visits: `[S, A]`, moves that were seen of each pair.
         strength: Moves that the prior counts for.
         relabel: `[S, A]`, the learner's action that each recorded one resembles.
-        kind: `relabelled`, `drift`, `noisier`, `calmer` or `none`, as far as the data tell.
+        kind: `relabeled`, `drift`, `noisier`, `calmer` or `none`, as far as the data tell.
         note: What follows from it, in a sentence.
         alpha: The estimate of α that belongs to it.
     """
@@ -68,7 +68,7 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
         >>> walks = Demonstrations.from_arrays([[0] + [1] * 20 + [0] * 19] * 20, [[0] * 20 + [1] * 19] * 20)
         >>> found = estimate_dynamics(world, walks)
         >>> found.kind, found.relabel.tolist()
-        ('relabelled', [[1, 0], [1, 0]])
+        ('relabeled', [[1, 0], [1, 0]])
     """
     demonstrations.check_against(mdp)
     if not demonstrations.has_actions:
@@ -116,4 +116,4 @@ def describe_mismatch(mdp: MDP, demonstrations: Demonstrations) -> str | None:
     if not demonstrations.has_actions or size > MOST_ENTRIES or mdp.kernel.leaky:
         return None
     found = estimate_dynamics(mdp, demonstrations)
-    return found.note if found.kind in ("relabelled", "drift", "calmer") else None
+    return found.note if found.kind in ("relabeled", "drift", "calmer") else None

@@ -1,7 +1,7 @@
 r"""What kind of mismatch recorded moves (s, a, s') show: other names of actions, a drift, more noise, or less.
 
 Actions are compared first (`pairs.py`): a recorded action whose outcomes are those of another one in the learner's
-world is *relabelled*. If the expert's world is the noisier one beyond doubt, the moves that go astray tell noise from
+world is *relabeled*. If the expert's world is the noisier one beyond doubt, the moves that go astray tell noise from
 drift. Half of the episodes name, for every state, the outcome that most stray moves have; the other half tests it. Of
 noise that picks outcomes at random the named one has no majority, of a drift it does.
 """
@@ -14,28 +14,28 @@ from jaxtyping import Float
 from robustirl.demonstrations.estimation.alpha import FEWEST_MOVES, AlphaEstimate
 from robustirl.demonstrations.estimation.lists import HALF
 
-RELABELLED_SHARE = 0.05  # Of the moves; more is no accident.
+RELABELED_SHARE = 0.05  # Of the moves; more is no accident.
 MAJORITY = 0.5  # Of the stray moves; slips to either side have just half.
 
-Mismatch = Literal["relabelled", "drift", "noisier", "calmer", "none"]
+Mismatch = Literal["relabeled", "drift", "noisier", "calmer", "none"]
 
 
 def classify(
-    relabelled: float, drift: tuple[int, int], alpha: AlphaEstimate, confidence: float = 0.95
+    relabeled: float, drift: tuple[int, int], alpha: AlphaEstimate, confidence: float = 0.95
 ) -> tuple[Mismatch, str]:
     """Return the kind of mismatch, and what follows from it in a sentence.
 
     Args:
-        relabelled: Share of the moves whose action resembles another one.
+        relabeled: Share of the moves whose action resembles another one.
         drift: Stray moves that went where others from their state had gone, and all stray moves; see `stray_moves`.
         alpha: The estimate of α from the same moves.
         confidence: That a drift is one.
     """
     from scipy import stats  # Here, so that `import robustirl` stays light.
 
-    if relabelled > RELABELLED_SHARE:
-        return "relabelled", (
-            f"{relabelled:.0%} of the moves use an action that has the outcomes of another one in the learner's world:"
+    if relabeled > RELABELED_SHARE:
+        return "relabeled", (
+            f"{relabeled:.0%} of the moves use an action that has the outcomes of another one in the learner's world:"
             " the actions are named or arranged otherwise, which the learner can reproduce and no opponent explains."
         )
     if alpha.decisive and alpha.alpha < 1:

@@ -41,7 +41,7 @@ class PairBounds(ShortRepr):
         pair: That pair, (s, a).
         upper: An upper bound on the maximum; 1 if a pair was never seen.
         relabel: `[S, A]`, b(s,a).
-        relabelled: Share of the moves whose action resembles another one.
+        relabeled: Share of the moves whose action resembles another one.
         unseen: How many available pairs were never seen.
     """
 
@@ -50,7 +50,7 @@ class PairBounds(ShortRepr):
     pair: tuple[int, int]
     upper: float
     relabel: Int[np.ndarray, "S A"]
-    relabelled: float
+    relabeled: float
     unseen: int
 
 
@@ -132,7 +132,7 @@ def bound_pairs(mdp: MDP, demonstrations: Demonstrations, confidence: float) -> 
         pair=pair,
         upper=float(upper.max(initial=0.0)),
         relabel=relabel,
-        relabelled=float(moved / max(total.sum(), 1)),
+        relabeled=float(moved / max(total.sum(), 1)),
         unseen=int((available & (total == 0)).sum()),
     )
 

@@ -51,8 +51,8 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   svg.append(make("text", { x: left + inner / 2, y: height - 4, "text-anchor": "middle" }, ...lowered(across)));
   svg.append(make("text", { x: 2, y: 6 }, up));
   for (const x of uprights) svg.append(make("line", { x1: X(x), x2: X(x), y1: top, y2: floor, stroke: "var(--soft)", ...DOTTED }));
-  for (const { y, colour } of levels) {
-    svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${colour})`, ...DASHED }));
+  for (const { y, color } of levels) {
+    svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${color})`, ...DASHED }));
   }
   const order = { ghost: 0, other: 1, standard: 2, current: 3 };
   const names = [];
@@ -72,12 +72,12 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   }
   labels(svg, names, left + inner + 11, top, floor);
   for (const { x, low: from, high: to, y, row, now } of intervals) {
-    const colour = now ? "var(--accent)" : "var(--other)", half = now ? 6 : 4;
+    const color = now ? "var(--accent)" : "var(--other)", half = now ? 6 : 4;
     const end = (y) => [X(x) - half, X(x) + half, Y(y), Y(y)];
     for (const [x1, x2, y1, y2] of [[X(x), X(x), Y(from), Y(to)], end(from), end(to)]) {
-      svg.append(make("line", { x1, x2, y1, y2, stroke: colour, "stroke-width": now ? 3 : 1.8 }));
+      svg.append(make("line", { x1, x2, y1, y2, stroke: color, "stroke-width": now ? 3 : 1.8 }));
     }
-    svg.append(make("circle", { cx: X(x), cy: Y(y), r: now ? 5 : 3.2, fill: colour, stroke: "var(--card)" }));
+    svg.append(make("circle", { cx: X(x), cy: Y(y), r: now ? 5 : 3.2, fill: color, stroke: "var(--card)" }));
     if (pick) svg.append(picker(X(x), Y((from + to) / 2), row, pick));
   }
   const ring = { r: 7, fill: "var(--accent)", stroke: "var(--card)", "stroke-width": 2.5 };
@@ -110,8 +110,8 @@ function labels(svg, names, x, top, floor) {
 
 // What the signs mean.
 function key(id, entries) {
-  const stroke = (colour, rest = {}) => make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: `var(--${colour})`, ...rest });
-  const dot = (colour, r) => make("circle", { cx: 11, cy: 6, r, fill: `var(--${colour})` });
+  const stroke = (color, rest = {}) => make("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: `var(--${color})`, ...rest });
+  const dot = (color, r) => make("circle", { cx: 11, cy: 6, r, fill: `var(--${color})` });
   const signs = {
     current: () => [stroke("accent", { "stroke-width": 2.6 }), dot("accent", 4.5)],
     standard: () => [stroke("ink", { "stroke-width": 2 }), dot("ink", 3)],

@@ -1,4 +1,4 @@
-// Maps of finite worlds: a cell a state, coloured, with arrows for moves.
+// Maps of finite worlds: a cell a state, colored, with arrows for moves.
 
 const FAINT = 0.12; // Moves less likely than this are not drawn.
 const OBJECTS = ["#0072b2", "#009e73"]; // Blue and green.
@@ -24,7 +24,7 @@ function prepare(canvas, aspect) {
   return [context, width, height];
 }
 
-function drawMap(canvas, world, { values, colours, fade = 1, policy = null, arrow = "ink", chosen }) {
+function drawMap(canvas, world, { values, colors, fade = 1, policy = null, arrow = "ink", chosen }) {
   const [rows, columns] = shapeOf(world);
   const [context, width] = prepare(canvas, rows / columns);
   const side = width / columns, cells = Math.min(world.states, rows * columns);
@@ -32,15 +32,15 @@ function drawMap(canvas, world, { values, colours, fade = 1, policy = null, arro
   context.fillRect(0, 0, width, side * rows);
   for (let cell = 0; cell < cells; cell++) {
     const x = (cell % columns) * side, y = Math.floor(cell / columns) * side;
-    context.fillStyle = css(colours.of(values[cell]), fade);
+    context.fillStyle = css(colors.of(values[cell]), fade);
     context.fillRect(x + 0.5, y + 0.5, side - 1, side - 1);
   }
   marks(context, world, side, columns, cells);
   if (policy) arrows(context, world, policy, side, columns, cells, token(arrow));
   if (chosen < cells) {
     const x = (chosen % columns) * side, y = Math.floor(chosen / columns) * side;
-    for (const [colour, thick] of [["#000", 4], ["#fff", 2]]) {
-      context.strokeStyle = colour;
+    for (const [color, thick] of [["#000", 4], ["#fff", 2]]) {
+      context.strokeStyle = color;
       context.lineWidth = thick;
       context.strokeRect(x + 2, y + 2, side - 4, side - 4);
     }
@@ -49,10 +49,10 @@ function drawMap(canvas, world, { values, colours, fade = 1, policy = null, arro
 
 function marks(context, world, side, columns, cells) {
   for (const [row, column, outer, inner] of world.objects) {
-    for (const [size, colour] of [[0.34, OBJECTS[outer]], [0.15, OBJECTS[inner]]]) {
+    for (const [size, color] of [[0.34, OBJECTS[outer]], [0.15, OBJECTS[inner]]]) {
       context.beginPath();
       context.arc((column + 0.5) * side, (row + 0.5) * side, size * side, 0, 2 * Math.PI);
-      context.fillStyle = colour;
+      context.fillStyle = color;
       context.fill();
       context.strokeStyle = "#fff";
       context.lineWidth = 1;
@@ -78,9 +78,9 @@ function marks(context, world, side, columns, cells) {
 }
 
 // An arrow a likely move, the longer and stronger the likelier.
-function arrows(context, world, policy, side, columns, cells, colour) {
+function arrows(context, world, policy, side, columns, cells, color) {
   const actions = world.actions.length, ends = new Set(world.ends);
-  context.strokeStyle = context.fillStyle = colour;
+  context.strokeStyle = context.fillStyle = color;
   context.lineCap = "round";
   for (let cell = 0; cell < cells; cell++) {
     if (ends.has(cell)) continue;

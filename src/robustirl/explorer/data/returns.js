@@ -20,7 +20,7 @@ function renderCharts(row, line) {
     const ghost = (seed) => ({ look: "ghost", points: along(others.filter((other) => other.seed === seed), link) });
     return distinct(others.map((other) => other.seed)).slice(0, MOST_GHOSTS).map(ghost);
   };
-  const optimal = row.optimal_return === null ? [] : [{ y: row.optimal_return, colour: "expert" }];
+  const optimal = row.optimal_return === null ? [] : [{ y: row.optimal_return, color: "expert" }];
   const pick = (other) => {
     Object.assign(wanted, Object.fromEntries(CHAIN.map((link) => [link, other[link]])));
     render();
@@ -66,7 +66,7 @@ function renderCharts(row, line) {
       label: `Certified range of the discounted return over α; at ${plain(row.alpha)} from ${shown(row.worst)} to ${shown(row.best)}.`,
       across: "player's control α", up: "discounted return, certified range", height: 190, pick,
       xs: ascending(certified.map((other) => other.alpha)), intervals: certified.map(range),
-      levels: [{ y: row.optimal_discounted_return, colour: "expert" }],
+      levels: [{ y: row.optimal_discounted_return, color: "expert" }],
     });
   }
   guarantee(row, DATA.worlds[row.world]);

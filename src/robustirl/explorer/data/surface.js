@@ -51,9 +51,9 @@ function drawSurface(canvas, weights, paths, { start, goal }) {
   context.fillRect(goalX, goalY, width - goalX, width - goalY);
   context.strokeRect(goalX, goalY, width - goalX, width - goalY);
   context.lineJoin = "round";
-  for (const [thick, colour] of [[4, "#000a"], [2, "#fff"]]) {
+  for (const [thick, color] of [[4, "#000a"], [2, "#fff"]]) {
     context.lineWidth = thick;
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     for (const path of paths) {
       context.beginPath();
       path.forEach((point, i) => (i ? context.lineTo(...place(point)) : context.moveTo(...place(point))));

@@ -24,7 +24,7 @@ function outcome(row, standard) {
       ...entry("expert in its own world", shown(row.expert_return), "expert_return"),
       ...entry("occupancy gap ‖ρ_mix − ρ_E‖₁", shown(row.occupancy_gap), "occupancy_gap"),
       ...entry("… halfway through learning", shown(row.halfway_gap), "halfway_gap"),
-      ...entry("largest learnt reward |R_θ|", shown(row.largest_reward), "largest_reward"),
+      ...entry("largest learned reward |R_θ|", shown(row.largest_reward), "largest_reward"),
     );
     const sampled = `${shown(row.sampled_mean)} ± ${shown(row.sampled_deviation)}`;
     if (row.sampled_mean !== null) list.append(...entry("return, sampled", sampled, "sampled_mean"));
@@ -87,7 +87,7 @@ function stateFacts(world, view, state) {
   }));
   const rewards = make("dl", {},
     ...entry(world.paid === "actions" ? "true, best paid action" : "true", exactly(view.true[state]), "true"),
-    ...entry("learnt", exactly(view.reward[state]), "learnt"));
+    ...entry("learned", exactly(view.reward[state]), "learned"));
   const shares = make("dl", { class: "bars" }, ...occupancies.flatMap(([label, name, kind]) => {
     const value = view[name][state];
     return [make("dt", {}, ...rich(label)), barred(exactly(value), value / most, kind, name)];
@@ -107,7 +107,7 @@ function stateTable(world, view, chosen, pick) {
   const chance = (value) => probability(value).replace(/^0(?=\.)/, "");
   const policy = (name, state) => world.actions.map((_, i) => chance(view[name][state * world.actions.length + i])).join("  ");
   const head = [
-    "state", "true reward", "learnt", `player (${world.actions.join(", ")})`, "opponent", "ρ expert", "ρ player", "ρ mixture",
+    "state", "true reward", "learned", `player (${world.actions.join(", ")})`, "opponent", "ρ expert", "ρ player", "ρ mixture",
   ];
   const cells = (state) => [
     `${state}`, exactly(view.true[state]), exactly(view.reward[state]), policy("player", state), policy("opponent", state),

@@ -10,7 +10,7 @@ function viewOf(row) {
   };
 }
 
-function panel(id, title, aside, draw, colours, help) {
+function panel(id, title, aside, draw, colors, help) {
   const maps = document.getElementById("maps");
   let figure = document.getElementById(`map-${id}`);
   if (!figure) {
@@ -28,8 +28,8 @@ function panel(id, title, aside, draw, colours, help) {
   name.textContent = title;
   note.replaceChildren(...rich(aside));
   canvas.setAttribute("aria-label", `${title}. ${help}`);
-  const shades = draw(canvas) ?? colours;
-  const chip = ([text, colour]) => make("span", {}, make("i", { style: `background: ${colour}` }), text);
+  const shades = draw(canvas) ?? colors;
+  const chip = ([text, color]) => make("span", {}, make("i", { style: `background: ${color}` }), text);
   if (shades.key) scale.replaceChildren(...shades.key.map(chip));
   else if (shades.ramp) {
     const strip = make("span", { class: "ramp", style: `background: ${shades.ramp}` });
@@ -48,7 +48,7 @@ function farthest(world, difference) {
 function renderFinite(row, line) {
   const world = DATA.worlds[row.world], view = viewOf(row), { states } = world;
   chosenState = Math.min(chosenState ?? farthest(world, differenceOf(view)), states - 1);
-  const paid = rewardColours(view.true), learnt = linearColours(view.reward, rewardRamp), mapped = world.shape || states > 24;
+  const paid = rewardColors(view.true), learned = linearColors(view.reward, rewardRamp), mapped = world.shape || states > 24;
   // One scale for the occupancies of all α, so that what moves on the map has moved in the world.
   let low = Infinity, high = 0;
   for (const other of line) {
@@ -59,18 +59,18 @@ function renderFinite(row, line) {
       }
     }
   }
-  const density = logColours(Math.max(low, high * 1e-4), high), chosen = chosenState;
-  const difference = differenceOf(view), more = signedColours(Math.abs(difference[farthest(world, difference)]));
+  const density = logColors(Math.max(low, high * 1e-4), high), chosen = chosenState;
+  const difference = differenceOf(view), more = signedColors(Math.abs(difference[farthest(world, difference)]));
   const apart = (name) => {
     const sum = view[name].reduce((total, value, state) => total + Math.abs(value - view.expert_occupancy[state]), 0);
     return `ℓ₁ to expert's ${sum.toFixed(3)}`;
   };
-  const map = (values, colours, rest = {}) => (canvas) => { drawMap(canvas, world, { values, colours, chosen, ...rest }); };
+  const map = (values, colors, rest = {}) => (canvas) => { drawMap(canvas, world, { values, colors, chosen, ...rest }); };
   document.getElementById("maps").hidden = !mapped;
   if (mapped) {
     const certain = { text: "long and strong: likely" };
     panel("true", "True reward", world.paid === "actions" ? "best paid action" : "", map(view.true, paid), paid, "A cell a state.");
-    panel("learnt", "Learnt reward", `α = ${plain(row.alpha)}`, map(view.reward, learnt), learnt, "A cell a state.");
+    panel("learned", "Learned reward", `α = ${plain(row.alpha)}`, map(view.reward, learned), learned, "A cell a state.");
     if (world.directions) {
       const moves = (name) => map(view.true, paid, { fade: 0.28, policy: view[name], arrow: name });
       const control = row.alpha === 1 ? "never in control" : `in control ${percent(1 - row.alpha)}`;
@@ -87,7 +87,7 @@ function renderFinite(row, line) {
     : mapped
       ? "This world is no grid: its states stand in a block, row by row. Tap one to read its numbers below."
       : "This world is no grid: its states are in the table below.";
-  const objects = world.objects.length ? " Discs are objects: the outer colour counts, the inner one distracts." : "";
+  const objects = world.objects.length ? " Discs are objects: the outer color counts, the inner one distracts." : "";
   const marked = world.shape && world.ends.some((state) => state < world.shape[0] * world.shape[1]);
   const goal = marked ? " G is where a walk ends." : "";
   fill("pictures-note", note + goal + objects);
@@ -112,10 +112,10 @@ function renderContinuous(row, line) {
     panel(`surface-${id}`, title, aside, contours(weights, paths), null, "Contours of the reward, with sample paths.");
   const home = `its own world, ε_E = ${plain(row.expert)}`;
   surface("true", "True reward, expert's paths", home, world.weights, row.expert_paths);
-  if (standard) surface("standard", "Learnt, standard (α = 1)", note(standard), standard.weights, standard.paths);
-  surface("chosen", `Learnt, α = ${plain(row.alpha)}`, note(row), row.weights, row.paths);
+  if (standard) surface("standard", "Learned, standard (α = 1)", note(standard), standard.weights, standard.paths);
+  surface("chosen", `Learned, α = ${plain(row.alpha)}`, note(row), row.weights, row.paths);
   document.getElementById("maps").setAttribute("aria-label", "Rewards with sample paths");
-  fill("pictures-note", "White lines are sample paths from the start to the goal. Colours step by quantiles, since the pit"
-    + " in the middle is deep and small; a learnt reward counts up to a factor and a constant.");
+  fill("pictures-note", "White lines are sample paths from the start to the goal. Colors step by quantiles, since the pit"
+    + " in the middle is deep and small; a learned reward counts up to a factor and a constant.");
   document.getElementById("details").hidden = true;
 }

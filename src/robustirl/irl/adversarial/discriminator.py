@@ -18,12 +18,12 @@ from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.types import Tree
 
 
-class LearntReward(ScopedModule):
-    """A reward of transitions that a discriminator has learnt; it can be trained with in any world of these features.
+class LearnedReward(ScopedModule):
+    """A reward of transitions that a discriminator has learned; it can be trained with in any world of these features.
 
     Example:
         >>> network = Network.create(2, (4,), key=jax.random.key(0))
-        >>> reward = LearntReward(network, Scale.empty(1), "transitions", "positive")
+        >>> reward = LearnedReward(network, Scale.empty(1), "transitions", "positive")
         >>> bool(reward(jnp.zeros((3, 1)), jnp.ones((3, 1))).min() > 0)
         True
     """
@@ -72,7 +72,7 @@ class Discriminator(Judge):
     config: ImitationConfig = eqx.field(static=True)
 
     def create(self, key: PRNGKeyArray) -> Tree:
-        """Return a network that has learnt nothing, and the memory of its optimizer."""
+        """Return a network that has learned nothing, and the memory of its optimizer."""
         width = self.before.shape[-1] * (2 if self.config.sees == "transitions" else 1)
         network = Network.create(width, self.config.hidden, key=key)
         return network, self._rule().init(network)  # pyright: ignore[reportArgumentType]
@@ -80,9 +80,9 @@ class Discriminator(Judge):
     def _rule(self) -> optax.GradientTransformation:
         return optax.adam(self.config.learning_rate, b1=0.5)
 
-    def reward(self, memory: Tree) -> LearntReward:
+    def reward(self, memory: Tree) -> LearnedReward:
         """Return the reward as it is now."""
-        return LearntReward(memory[0], self.scale, self.config.sees, self.config.reward)  # pyright: ignore
+        return LearnedReward(memory[0], self.scale, self.config.sees, self.config.reward)  # pyright: ignore
 
     def judge(
         self, memory: Tree, segment: Segment, key: PRNGKeyArray

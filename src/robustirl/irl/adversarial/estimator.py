@@ -68,7 +68,7 @@ class RobustImitation(Parameters):
         *,
         callbacks: Sequence[Callable[[ImitationStep], object]] = (),
     ) -> "RobustImitation":
-        """Learn, and return the estimator; on Ctrl-C it keeps what it has learnt, and `Interrupted` is raised."""
+        """Learn, and return the estimator; on Ctrl-C it keeps what it has learned, and `Interrupted` is raised."""
         try:
             self.fit_ = fit_imitation(
                 world,

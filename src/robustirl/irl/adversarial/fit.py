@@ -39,7 +39,7 @@ from robustirl.irl._batch import one_for_each
 from robustirl.irl._callbacks import Loop, run_with_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.adversarial.config import ImitationConfig
-from robustirl.irl.adversarial.discriminator import Discriminator, LearntReward
+from robustirl.irl.adversarial.discriminator import Discriminator, LearnedReward
 from robustirl.irl.adversarial.result import (
     ImitationFit,
     ImitationHistory,
@@ -228,7 +228,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         return ImitationFit(
             player=players[0],
             opponent=players[1],
-            reward=LearntReward(memory[0], scale, self.config.sees, self.config.reward),
+            reward=LearnedReward(memory[0], scale, self.config.sees, self.config.reward),
             alpha=jnp.asarray(self.alphas[index]),
             history=history,
             verdict=verdict,

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from robustirl.control import GaussianPolicy
 from robustirl.irl._result import AbstractFit, AbstractVerdict
-from robustirl.irl.adversarial.discriminator import LearntReward
+from robustirl.irl.adversarial.discriminator import LearnedReward
 from robustirl.irl.judgment import Judgment, Trust
 
 CLOSE, FAR = 0.2, 0.6
@@ -73,7 +73,7 @@ class ImitationFit(AbstractFit):
     Attributes:
         player: π_pl, the policy to act with.
         opponent: π_op.
-        reward: What the discriminator learnt, as a reward of transitions.
+        reward: What the discriminator learned, as a reward of transitions.
         alpha: α.
         history: How training went.
         verdict: How it ended.
@@ -81,7 +81,7 @@ class ImitationFit(AbstractFit):
 
     player: GaussianPolicy
     opponent: GaussianPolicy
-    reward: LearntReward
+    reward: LearnedReward
     alpha: Float[Array, "*batch"]
     history: ImitationHistory
     verdict: ImitationVerdict

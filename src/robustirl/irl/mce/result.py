@@ -119,9 +119,9 @@ class Fit(AbstractFit):
     Attributes:
         player: `[S, A]`, π_pl: the policy to act with.
         opponent: `[S, A]`, π_op.
-        reward: `[S]`, the learnt R_θ; `[S, A]` for a reward of states and actions.
+        reward: `[S]`, the learned R_θ; `[S, A]` for a reward of states and actions.
         parameters: θ.
-        value: `[S]`, the value of the game under the learnt reward.
+        value: `[S]`, the value of the game under the learned reward.
         expert_occupancy: `[S]`, ρ, what was to be matched (summed over actions, where it was one of pairs); for a
             likelihood the share of the recorded choices in each state.
         occupancy: `[S]`, ρ of the mixture α π_pl + (1-α) π_op in the learner's world.

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import Literal
 
+from robustirl._runtime import renamed_fields
 from robustirl.control import PAPER as PAPER_GAME
 from robustirl.control import PolicyGradientConfig, require_choice
 from robustirl.errors import InvalidInputError
@@ -13,14 +14,15 @@ GAME = PolicyGradientConfig(steps=1, horizon=200, final_rate=0.02, excess=1.0, d
 """The game between two updates of θ. Its reward keeps turning, so policies are kept from going silent."""
 
 
+@renamed_fields
 @dataclasses.dataclass(frozen=True)
 class RelativeEntropyConfig:
-    """How the reward is learnt, and how the game is played in between (Algorithm 3).
+    """How the reward is learned, and how the game is played in between (Algorithm 3).
 
     The defaults are Algorithm 3 with what makes it dependable; `PAPER` is Algorithm 3 as printed. Two changes matter.
     With `ridge`, θ follows what is left to match and the whole is a descent on it; without, θ and the policies chase
-    each other. And the mean over a trajectory does not tell how long it took: no weight is learnt for time, and where
-    ⟨θ, φ⟩ is positive a policy does best never to arrive. `centre` settles that weight; so does the other `summary`.
+    each other. And the mean over a trajectory does not tell how long it took: no weight is learned for time, and where
+    ⟨θ, φ⟩ is positive a policy does best never to arrive. `center` settles that weight; so does the other `summary`.
 
     Args:
         rounds: Outer rounds.
@@ -30,7 +32,7 @@ class RelativeEntropyConfig:
         ridge: λ of the penalty λ‖θ‖²/2 on g(θ), as after a Gaussian prior on θ.
         summary: The features of a trajectory: its `mean`, 1/|τ| Σ_s φ(s), as in Algorithm 3, or the `discounted`
             sum (1-γ) Σ_t γ^t φ(s_t), whose product with θ is what the game is about.
-        centre: `expert` subtracts ⟨θ, φ̄^E⟩ from the rewards of the game, so that a step costs if it is worse than the
+        center: `expert` subtracts ⟨θ, φ̄^E⟩ from the rewards of the game, so that a step costs if it is worse than the
             expert's are on average; `none` is Algorithm 3. For the `mean` summary alone: the other one settles the
             weight of a constant feature itself.
         theta: `free`, or `unit`: θ is scaled to norm one after every step.
@@ -58,7 +60,7 @@ class RelativeEntropyConfig:
     reward_final_rate: float = 1.0
     ridge: float = 1.0
     summary: Literal["mean", "discounted"] = "mean"
-    centre: Literal["none", "expert"] = "expert"
+    center: Literal["none", "expert"] = "expert"
     theta: Literal["free", "unit"] = "free"
     importance: Literal["none", "base"] = "none"
     weight_range: float | None = None
@@ -75,7 +77,7 @@ class RelativeEntropyConfig:
         for name in ("reward_rate", "reward_final_rate", "weight_range", "least_effective", "deviation"):
             if getattr(self, name) is not None:
                 as_positive(name, getattr(self, name))
-        for name in ("summary", "centre", "theta", "importance"):
+        for name in ("summary", "center", "theta", "importance"):
             require_choice(self, name)
         if not (isinstance(self.ridge, int | float) and 0 <= self.ridge < math.inf):
             raise InvalidInputError(f"ridge is {self.ridge!r}, but a finite number of at least 0 is needed.")
@@ -83,9 +85,9 @@ class RelativeEntropyConfig:
             raise InvalidInputError(
                 f"opponent_delay is {self.opponent_delay!r}, but a share between 0 and 1 is needed."
             )
-        if (self.summary, self.centre) == ("discounted", "expert"):
+        if (self.summary, self.center) == ("discounted", "expert"):
             raise InvalidInputError(
-                "centre is 'expert' with the discounted summary, which needs none; set it to 'none'."
+                "center is 'expert' with the discounted summary, which needs none; set it to 'none'."
             )
         if not isinstance(self.game, PolicyGradientConfig):
             raise InvalidInputError(f"game is {self.game!r}, but a PolicyGradientConfig is needed.")
@@ -93,7 +95,7 @@ class RelativeEntropyConfig:
 
 PAPER = RelativeEntropyConfig(
     ridge=0.0,
-    centre="none",
+    center="none",
     least_effective=0.5,
     reuse=False,
     game=dataclasses.replace(PAPER_GAME, steps=5, horizon=200),

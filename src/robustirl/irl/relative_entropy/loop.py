@@ -66,7 +66,7 @@ def importance_log_weights(
 
 
 class Problem(eqx.Module):
-    """What is to be learnt, and how; the arguments of `robustirl.irl.fit_relative_entropy`, checked.
+    """What is to be learned, and how; the arguments of `robustirl.irl.fit_relative_entropy`, checked.
 
     A tolerance below zero is never reached.
     """
@@ -214,7 +214,7 @@ def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArr
     if config.importance == "base":
         log_weights = importance_log_weights(episodes, players, problem.start, chance, config.weight_range)
     theta, memory, effective = _improve_reward(problem, state, features, log_weights)
-    level = theta @ problem.expert if config.centre == "expert" else 0.0
+    level = theta @ problem.expert if config.center == "expert" else 0.0
     ascent, played = game_steps(
         problem.world,
         state.ascent,

@@ -17,7 +17,7 @@ class RelativeEntropyVerdict(AbstractVerdict):
         stopped: Whether a callback or an interrupt ended the fit early.
         rounds: Rounds begun.
         feature_gap: ‖φ̄^mix - φ̄^E‖₁ of the final policies, on fresh episodes; infinite where it is no number.
-        first_gap: That gap before anything was learnt.
+        first_gap: That gap before anything was learned.
         finished: The share of those episodes that ended before the horizon. At zero the mixture gets nowhere: the
             world never ends, or the opponent is too strong at this α.
         effective: The smallest effective number of trajectories behind a step on θ.
@@ -78,7 +78,7 @@ class RelativeEntropyFit(AbstractFit):
     Attributes:
         player: π_pl, the policy to act with.
         opponent: π_op.
-        parameters: θ of the learnt reward R_θ(s) = ⟨θ, φ(s)⟩.
+        parameters: θ of the learned reward R_θ(s) = ⟨θ, φ(s)⟩.
         expert_features: φ̄^E, what was to be matched.
         features: φ̄ of the mixture in the learner's world.
         alpha: α.

@@ -145,10 +145,10 @@ PICTURES = (
     ),
     Picture(
         "landscape",
-        "What is learnt",
+        "What is learned",
         "beyond the paper: the cell of the largest mismatch",
-        "The true reward with paths of the expert in its own world, and the learnt rewards with paths of the learners"
-        " in theirs. Colours step by quantiles, since the pit is deep and small.",
+        "The true reward with paths of the expert in its own world, and the learned rewards with paths of the learners"
+        " in theirs. Colors step by quantiles, since the pit is deep and small.",
         _landscape,
     ),
     Picture(

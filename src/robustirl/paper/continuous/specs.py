@@ -18,8 +18,8 @@ CONTINUOUS_EXPERT_NOISES = (0.0, 0.05, 0.1, 0.15, 0.2)
 ALGORITHMS = {
     "default": RelativeEntropyConfig(),
     "best-of-three": RelativeEntropyConfig(attempts=3),
-    "discounted": RelativeEntropyConfig(summary="discounted", centre="none", attempts=3),
-    "discounted-once": RelativeEntropyConfig(summary="discounted", centre="none"),
+    "discounted": RelativeEntropyConfig(summary="discounted", center="none", attempts=3),
+    "discounted-once": RelativeEntropyConfig(summary="discounted", center="none"),
     "paper": PAPER,
 }
 """By name: ours, by the mean and by the discounted sum of features, each once and best of three; and as printed."""

@@ -98,7 +98,7 @@ def _draw(
         below = [item.value - item.low if np.isfinite(item.low) else 0.0 for item in found]
         above = [item.high - item.value if np.isfinite(item.high) else 0.0 for item in found]
         axis.errorbar(
-            [cell.expert_noise + shift for cell in own], values, [below, above], color=look.colour, marker=look.marker,
+            [cell.expert_noise + shift for cell in own], values, [below, above], color=look.color, marker=look.marker,
             linestyle=look.dashes, markersize=4, linewidth=1.6, elinewidth=1.0, capsize=2, label=look.label,
         )  # fmt: skip
         circles = [
@@ -113,7 +113,7 @@ def _draw(
                 marker="o",
                 markersize=9 if len(styles) <= 2 else 6,
                 markerfacecolor="none",
-                markeredgecolor=look.colour,
+                markeredgecolor=look.color,
                 alpha=0.45,
                 label=None if named else "published (median)",
             )

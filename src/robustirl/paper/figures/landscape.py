@@ -1,4 +1,4 @@
-"""Rewards of GaussianGrid as landscapes, true and learnt, with the paths of those who live by them."""
+"""Rewards of GaussianGrid as landscapes, true and learned, with the paths of those who live by them."""
 
 from collections.abc import Callable
 
@@ -24,17 +24,17 @@ SHOWN = 4  # Paths a panel; more would be a thicket.
 
 
 def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
-    """Draw the true reward with the expert's paths, and the learnt rewards with the paths of their learners.
+    """Draw the true reward with the expert's paths, and the learned rewards with the paths of their learners.
 
-    A learnt reward is compared up to a positive factor and a constant: neither changes what is best over a fixed time,
+    A learned reward is compared up to a positive factor and a constant: neither changes what is best over a fixed time,
     and the learner is free in both.
     """
     spec = robust.record.spec
     world = spec.world()
     panels = (
         ("true reward, and the expert\n" + rf"at $\epsilon_E = {spec.expert_noise:g}$", world.reward, expert),
-        _learnt("standard", world, standard),
-        _learnt(rf"robust, $\alpha = {spec.alpha:g}$", world, robust),
+        _learned("standard", world, standard),
+        _learned(rf"robust, $\alpha = {spec.alpha:g}$", world, robust),
     )
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.2, 4.85), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
@@ -47,10 +47,10 @@ def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, 
     return figure
 
 
-def _learnt(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Callable, RunResult]:
+def _learned(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Callable, RunResult]:
     theta = jnp.asarray(result.arrays["parameters"])
     record = result.record
-    title = f"learnt reward and player, {name}\nreturn {record.mean_return:.4g}, goal {record.goal_share:.0%}"
+    title = f"learned reward and player, {name}\nreturn {record.mean_return:.4g}, goal {record.goal_share:.0%}"
     return title.replace("%", " %"), lambda state: theta @ world.features(state), result
 
 

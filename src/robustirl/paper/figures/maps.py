@@ -1,4 +1,4 @@
-"""What was learnt in one cell of a figure, standard and robust, beside the truth."""
+"""What was learned in one cell of a figure, standard and robust, beside the truth."""
 
 import matplotlib
 import numpy as np
@@ -13,7 +13,7 @@ from robustirl.sweeps import RunResult
 
 
 def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
-    """Draw what was learnt in one cell of a figure, standard and robust, beside the truth.
+    """Draw what was learned in one cell of a figure, standard and robust, beside the truth.
 
     Reward, policy, occupancy.
     """
@@ -24,7 +24,7 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
         draw_reward_map(top[0], environment)
         for axis, result in zip(top[1:3], (standard, robust), strict=True):
             name = "standard" if result is standard else rf"robust, $\alpha = {result.record.spec.alpha:g}$"
-            title = f"learnt reward and policy\n{name} (return {result.record.total_return:.4g})"
+            title = f"learned reward and policy\n{name} (return {result.record.total_return:.4g})"
             bare(axis, title)
             scaled(axis, result.arrays["reward"].reshape(shape), "cividis")
             draw_policy(axis, result.arrays["player"], shape)

@@ -55,13 +55,13 @@ def figure_front(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, curve: dict[float, Interval], colour: str, width: float, *, band: bool = True) -> None:
+def _draw(axes: Axes, curve: dict[float, Interval], color: str, width: float, *, band: bool = True) -> None:
     noises = sorted(curve)
     own = [curve[noise] for noise in noises]
     if band and all(entry.count > 1 for entry in own):
         ends = ([entry.low for entry in own], [entry.high for entry in own])
-        axes.fill_between(noises, *ends, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(noises, [entry.mean for entry in own], color=colour, linewidth=width, solid_capstyle="round")
+        axes.fill_between(noises, *ends, color=color, alpha=0.18, linewidth=0)
+    axes.plot(noises, [entry.mean for entry in own], color=color, linewidth=width, solid_capstyle="round")
 
 
 def _where(learner: float) -> str:
@@ -97,14 +97,14 @@ def _words(axes: Axes, curves: dict[str, dict[float, Interval]], optimal: float)
         (curves[AUTO][end].mean, "robust IRL, α from the data", BLUE, "bold", -5),
         (curves["1"][end].mean, "standard IRL", STANDARD, "bold", 0),
     ]
-    for place, text, colour, weight, up in names:
+    for place, text, color, weight, up in names:
         axes.annotate(
             text,
             (end, place),
             xytext=(8, up),
             textcoords="offset points",
             va="center",
-            color=colour,
+            color=color,
             fontweight=weight,
             annotation_clip=False,
         )
@@ -114,8 +114,8 @@ def _map(axes: Axes, environment: GridWorld) -> None:
     """Draw the world, small, in the corner that the curves leave free."""
     inset = axes.inset_axes((0.03, 0.07, 0.20, 0.40))
     rewards = np.asarray(environment.rewards)
-    colours = [[matplotlib.colors.to_rgb(SHADES.get(float(value), "#999999")) for value in row] for row in rewards]
-    inset.imshow(colours)
+    colors = [[matplotlib.colors.to_rgb(SHADES.get(float(value), "#999999")) for value in row] for row in rewards]
+    inset.imshow(colors)
     inset.set_xticks(np.arange(-0.5, rewards.shape[1]), labels=[])
     inset.set_yticks(np.arange(-0.5, rewards.shape[0]), labels=[])
     inset.grid(True, color="#ffffff", linewidth=0.8)

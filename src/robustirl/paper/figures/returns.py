@@ -98,11 +98,11 @@ def draw_panel(
         returns = [entry.mean for entry in curve]
         if any(entry.count > 1 for entry in curve):
             low, high = [entry.low for entry in curve], [entry.high for entry in curve]
-            axis.fill_between(noises, low, high, color=look.colour, alpha=0.15, linewidth=0)
+            axis.fill_between(noises, low, high, color=look.color, alpha=0.15, linewidth=0)
         axis.plot(
             noises,
             returns,
-            color=look.colour,
+            color=look.color,
             marker=look.marker,
             linestyle=look.dashes,
             markersize=4,
@@ -121,7 +121,7 @@ def draw_panel(
                 marker="o",
                 markersize=9,
                 markerfacecolor="none",
-                markeredgecolor=look.colour,
+                markeredgecolor=look.color,
                 markeredgewidth=1.0,
                 alpha=0.45,
                 label=None if named else "published",
@@ -148,9 +148,7 @@ def figure_alpha_study(environment: Environment, records: Sequence[Record], note
                 low, high = max(learner - (1 - alpha), noises.min()), min(learner + (1 - alpha), noises.max())
                 height = 0.03 + 0.035 * level
                 transform = axis.get_xaxis_transform()
-                axis.plot(
-                    [low, high], [height, height], color=look.colour, linewidth=4, alpha=0.55, transform=transform
-                )
+                axis.plot([low, high], [height, height], color=look.color, linewidth=4, alpha=0.55, transform=transform)
         axis.text(
             0.98,
             0.02,
@@ -182,7 +180,7 @@ def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
         for axis, name in zip(axes, names, strict=False):
             own = [record for record in records if record.spec.environment == name]
             best = best_alpha(own)
-            for alpha, colour, marker, label in (
+            for alpha, color, marker, label in (
                 (1.0, STANDARD, "o", "standard"),
                 (best, ROBUST[3], "v", "robust, best α of the environment"),
             ):
@@ -193,11 +191,9 @@ def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
                         gaps.setdefault(mismatch, []).append(r.total_return - r.expert_return)
                 xs = sorted(gaps)
                 if xs:
-                    axis.plot(
-                        xs, [np.mean(gaps[x]) for x in xs], color=colour, marker=marker, markersize=4, label=label
-                    )
+                    axis.plot(xs, [np.mean(gaps[x]) for x in xs], color=color, marker=marker, markersize=4, label=label)
                     dots = [(x, y) for x in xs for y in gaps[x]]
-                    axis.scatter(*zip(*dots, strict=True), color=colour, s=5, alpha=0.35, linewidths=0)
+                    axis.scatter(*zip(*dots, strict=True), color=color, s=5, alpha=0.35, linewidths=0)
             axis.axhline(0, color=OPTIMAL, linewidth=0.9)
             axis.axvline(0, color=LEARNER, linestyle=":", linewidth=1.2)
             axis.set_title(name + ("" if best is None else rf"   ($\alpha = {best:g}$)"))

@@ -46,16 +46,16 @@ def figure_transfer(records: Sequence[Record], note: str = "") -> Figure:
     )
     with matplotlib.rc_context(STYLE):
         figure, (left, right) = _canvas(2, "reward transfer" + (f"   ({note})" if note else ""), width=4.6, height=4.4)
-        for label, colour, marker, dashes, found in curves:
+        for label, color, marker, dashes, found in curves:
             known = [(e, r) for e, r in zip(experts, found, strict=True) if r is not None]
             if not known:
                 continue
             xs = [e for e, _ in known]
             gaps = [r.optimal_discounted_return - r.discounted_return for _, r in known]
-            left.plot(xs, gaps, color=colour, marker=marker, linestyle=dashes, markersize=4.5, label=label)
+            left.plot(xs, gaps, color=color, marker=marker, linestyle=dashes, markersize=4.5, label=label)
             bounds = [np.nan if not r.bound else r.bound for _, r in known]
             if not np.isnan(bounds).all():
-                right.plot(xs, bounds, color=colour, marker=marker, linestyle=dashes, markersize=4.5)
+                right.plot(xs, bounds, color=color, marker=marker, linestyle=dashes, markersize=4.5)
         left.set_title("measured gap to the best discounted return")
         left.set_ylim(bottom=min(0.0, left.get_ylim()[0]))
         right.set_title("the paper's bounds on it (Theorems 1, 3; reward transfer)")
@@ -106,24 +106,24 @@ def figure_sampled(records: Sequence[Record], note: str = "") -> Figure:
             own = sorted((r for r in records if r.spec.alpha == alpha), key=lambda r: r.spec.expert_noise)
             xs = [r.spec.expert_noise for r in own]
             axes[0].plot(
-                xs, [r.total_return for r in own], color=look.colour, linewidth=1.4, label=f"exact, {look.label}"
+                xs, [r.total_return for r in own], color=look.color, linewidth=1.4, label=f"exact, {look.label}"
             )
             means = np.array([r.sampled_mean for r in own], dtype=float)
             spread = np.array([r.sampled_deviation for r in own], dtype=float)
             axes[0].errorbar(
-                xs, means, spread, color=look.colour, marker=look.marker, markersize=4, linestyle="none", capsize=3,
+                xs, means, spread, color=look.color, marker=look.marker, markersize=4, linestyle="none", capsize=3,
                 label="sampled, mean ± SD",
             )  # fmt: skip
             error = spread / np.sqrt([r.spec.sampled for r in own])
             score = (means - [r.total_return for r in own]) / np.maximum(error, 1e-12)
             widest = max(widest, float(np.abs(score).max()) + 0.5)
-            axes[1].plot(xs, score, color=look.colour, marker=look.marker, linestyle="none", label=look.label)
+            axes[1].plot(xs, score, color=look.color, marker=look.marker, linestyle="none", label=look.label)
         axes[1].axhspan(-1.96, 1.96, color="#eeeeee", zorder=0)
         axes[1].axhline(0, color=OPTIMAL, linewidth=0.9)
         axes[1].set_ylim(-widest, widest)
         axes[0].set_ylabel("return in the learner's world")
         axes[1].set_ylabel("(sampled − exact) / standard error")
-        axes[1].set_title("grey: where 95 % should lie")
+        axes[1].set_title("gray: where 95 % should lie")
         for axis in axes:
             axis.set_xlabel(r"expert's noise $\epsilon_E$")
             axis.set_xticks(sorted({r.spec.expert_noise for r in records}))
@@ -140,7 +140,7 @@ def figure_convergence(records: Sequence[Record], note: str = "") -> Figure:
     measures: tuple[tuple[str, Callable[[Record], float], bool], ...] = (
         ("return in the learner's world", lambda r: r.total_return, False),
         (r"occupancy gap $\|\rho_{mix} - \rho\|_1$", lambda r: r.occupancy_gap, True),
-        (r"largest learnt reward $|R_\theta|$", lambda r: r.largest_reward, True),
+        (r"largest learned reward $|R_\theta|$", lambda r: r.largest_reward, True),
     )
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10.5, 2.7 * len(names) + 0.8), layout=ConstrainedLayoutEngine(h_pad=0.09, w_pad=0.08))
@@ -159,7 +159,7 @@ def figure_convergence(records: Sequence[Record], note: str = "") -> Figure:
                         if curve:
                             axis.plot(
                                 *zip(*curve, strict=True),
-                                color=look.colour,
+                                color=look.color,
                                 marker=look.marker,
                                 markersize=4 if steps == counts[-1] else 2.5,
                                 linestyle="-" if steps == counts[-1] else ":",
@@ -193,7 +193,7 @@ def figure_layouts(
                 means = np.array([value.mean for _, value in curve])
                 halves = [value.high - value.mean for _, value in curve]
                 axis.errorbar(
-                    xs, means, halves, color=look.colour, marker=look.marker, markersize=4, capsize=2, label=look.label
+                    xs, means, halves, color=look.color, marker=look.marker, markersize=4, capsize=2, label=look.label
                 )
             axis.set_title(rf"$\epsilon_L = {learner:g}$")
             axis.set_xlabel(r"expert's noise $\epsilon_E$")

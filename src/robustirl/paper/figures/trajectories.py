@@ -42,7 +42,7 @@ def figure_trajectories(records: Sequence[Record]) -> Figure:
                     np.array(counts) * apart,
                     [entry.mean for entry in own],
                     [entry.high - entry.mean for entry in own],
-                    color=look.colour,
+                    color=look.color,
                     marker=look.marker,
                     linestyle=look.dashes,
                     markersize=4,

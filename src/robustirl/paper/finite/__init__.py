@@ -1,4 +1,4 @@
-"""The paper's finite experiments: specs, contexts, catalogue, comparison, report."""
+"""The paper's finite experiments: specs, contexts, catalog, comparison, report."""
 
 from robustirl.paper.finite.context import ExperimentContext as ExperimentContext
 from robustirl.paper.finite.kind import FINITE as FINITE

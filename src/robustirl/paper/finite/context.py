@@ -113,7 +113,7 @@ class ExperimentContext:
 
     def demonstrations(self, noise: float, episodes: int, draw: int) -> Demonstrations:
         """Return trajectories of the expert in its own world; the last few are kept, since runs that share them are
-        neighbours.
+        neighbors.
         """
         key = noise, episodes, draw
         if key not in self._recent:
@@ -214,7 +214,7 @@ class ExperimentContext:
         return RunResult(record, {name: np.asarray(array) for name, array in arrays.items()})
 
     def _acting_on(self, reward: Float[Array, " S"], noise: float) -> Float[Array, "S A"]:
-        """π_4 of Section 3.3: soft-optimal in the learner's world for a reward learnt elsewhere."""
+        """π_4 of Section 3.3: soft-optimal in the learner's world for a reward learned elsewhere."""
         return expert_policy(self.world(noise), reward, kind="soft")
 
     def _bound(self, spec: RunSpec, result: Fit) -> float | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from robustirl import envs
-from robustirl.paper.finite import catalogue
-from robustirl.paper.finite.catalogue import Grid
+from robustirl.paper.finite import catalog
+from robustirl.paper.finite.catalog import Grid
 from robustirl.paper.finite.specs import Record
 from robustirl.paper.finite.summary import best_alpha
 from robustirl.sweeps import Progress, Store, cores, process_pool
@@ -30,7 +30,7 @@ def figure_jobs(
     """Return what makes every figure of some experiments under some noise models, in order."""
     jobs: Jobs = []
     for model in models:
-        for experiment in catalogue.choose(names):
+        for experiment in catalog.choose(names):
             for drawing in experiment.draw(grid, model, records):
                 jobs.append(((experiment.name, model, drawing.name), drawing.make))
         for name in grid.environments:
@@ -101,7 +101,7 @@ def _save(key: Key, make: Callable[[], object], out: Path) -> list[Path]:
 def _maps(grid: Grid, store: Store, records: Sequence[Record], name: str, model: str):
     """Return what draws maps of the cell with the largest mismatch, standard and the best robust α there."""
     environment = envs.make(name)
-    own = [r for r in catalogue.main_records(grid, model, records) if r.spec.environment == name]
+    own = [r for r in catalog.main_records(grid, model, records) if r.spec.environment == name]
     if not isinstance(environment, envs.GridWorld) or not own:
         return None
     layouts = len({r.spec.seed for r in own})

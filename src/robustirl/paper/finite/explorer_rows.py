@@ -141,7 +141,7 @@ def setting(spec: RunSpec) -> str:
     if spec.start != "uniform":
         words.append(f"{spec.start} start")
     if spec.train_noise is not None:
-        words.append(f"reward learnt at ε = {spec.train_noise:g}")
+        words.append(f"reward learned at ε = {spec.train_noise:g}")
     if spec.demonstrations:
         words.append(f"{spec.demonstrations} demonstrations")
     if spec.auto:

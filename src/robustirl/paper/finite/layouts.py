@@ -4,7 +4,7 @@ The published layout is lost, so one layout is an anecdote; here a layout is a s
 undiscounted return over at most 1000 steps, means little in layouts whose γ = 0.7 optimal policy pays for ever (about a
 third of them: from some cells it stays in cells of -1 rather than cross cells of -2). So two kinds of measures are
 given: the
-discounted return, which is what expert and learner optimise, over all layouts; and the paper's measure over the
+discounted return, which is what expert and learner optimize, over all layouts; and the paper's measure over the
 settled layouts, those in which the optimal policy ends in cells that pay nothing, as it does in the published one.
 """
 

@@ -11,7 +11,7 @@ from robustirl import envs
 from robustirl._runtime import write_atomically
 from robustirl.envs import PUBLISHED
 from robustirl.irl import PAPER_STEPS
-from robustirl.paper.finite import catalogue
+from robustirl.paper.finite import catalog
 from robustirl.paper.finite.comparison import Cell, Explanation, compare
 from robustirl.paper.finite.specs import Record
 from robustirl.paper.finite.summary import REGIMES, Comparison, compare_with_standard
@@ -33,7 +33,7 @@ def write_report(
     draws: int,
 ) -> Path:
     """Write the page and say where."""
-    main = [r for model in plan.noise_models for r in catalogue.main_records(plan.grid, model, records)]
+    main = [r for model in plan.noise_models for r in catalog.main_records(plan.grid, model, records)]
     comparisons = compare_with_standard(main)
     cells = compare([r for r in main if _as_published(r)])
     failed = sum(r.verdict == "failed" for r in records)
@@ -141,7 +141,7 @@ def continued(plan: "Plan", records: Sequence[Record]) -> list[Continued]:
     pairs: dict[tuple[str, str, float], list[tuple[Record, Record]]] = {}
     for r in records:
         brief = dataclasses.replace(r.spec, steps=plan.grid.steps)
-        if r.spec.steps == catalogue.MORE * plan.grid.steps and brief in index:
+        if r.spec.steps == catalog.MORE * plan.grid.steps and brief in index:
             key = r.spec.noise_model, r.spec.environment, r.spec.alpha
             pairs.setdefault(key, []).append((index[brief], r))
 
@@ -179,7 +179,7 @@ def _more_steps(rows: Sequence[Continued]) -> list[str]:
         f"{rows[0].steps[1]} steps in place of {rows[0].steps[0]} change the mean return by a median of"
         f" {' and '.join(parts)}. In {closing} of {len(rows)} cases the mean occupancy gap falls by half"
         " or more, and in"
-        f" {growing} the largest learnt reward more than doubles; where no policy has the expert's"
+        f" {growing} the largest learned reward more than doubles; where no policy has the expert's"
         " occupancy, rewards grow"
         " without end while policies settle."
     ]
@@ -229,7 +229,7 @@ def _sections(plan: "Plan", drawn: "Drawn") -> list[dict]:
             sections.append(
                 _section(
                     "maps",
-                    "What is learnt",
+                    "What is learned",
                     "The cell of the largest mismatch: rewards, policies and occupancies of standard and"
                     " of the best robust learner beside the true ones."
                     " Arrows are moves, as long as they are likely. The robust player keeps away from"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from robustirl._runtime import write_atomically
 from robustirl.envs import PUBLISHED
-from robustirl.paper.finite import catalogue
-from robustirl.paper.finite.catalogue import Experiment, Grid
+from robustirl.paper.finite import catalog
+from robustirl.paper.finite.catalog import Experiment, Grid
 from robustirl.paper.finite.comparison import Explanation, compare, explain
 from robustirl.paper.finite.drawing import drawing
 from robustirl.paper.finite.specs import Record, RunSpec
@@ -38,7 +38,7 @@ class Plan:
     @property
     def specs(self) -> tuple[RunSpec, ...]:
         """All runs, each once."""
-        return catalogue.collect_specs(self.experiments, self.grid, self.noise_models)
+        return catalog.collect_specs(self.experiments, self.grid, self.noise_models)
 
 
 def reproduce(
@@ -84,7 +84,7 @@ def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Pr
     """Refit the cells that miss the published number; kept in a file, since they take a while."""
     if not plan.explain or PUBLISHED not in plan.noise_models:
         return []
-    main = catalogue.main_records(plan.grid, PUBLISHED, records)
+    main = catalog.main_records(plan.grid, PUBLISHED, records)
     missed = sorted(
         (cell for cell in compare(main) if cell.relative_error > MISS), key=lambda c: c.relative_error, reverse=True
     )

@@ -36,8 +36,8 @@ class RunSpec(Spec):
         expert: The kind of expert, `soft` or `optimal`.
         expert_alpha: α_E; below one the expert is the player of a game of its own.
         start: P₀, `uniform` or `fixed` in the cell farthest from the goal.
-        train_noise: Where given, the reward is learnt in the world of this noise, M^train, and then acted upon in the
-            learner's (Section 3.3); otherwise it is learnt in the learner's world.
+        train_noise: Where given, the reward is learned in the world of this noise, M^train, and then acted upon in the
+            learner's (Section 3.3); otherwise it is learned in the learner's world.
         sampled: How many trajectories per start state to measure the return with besides; none is exact only.
         demonstrations: How many trajectories of the expert the learner has; none stands for its exact occupancy.
         draw: The seed of those trajectories.
@@ -112,11 +112,11 @@ class Record:
     Attributes:
         spec: What was run.
         alpha_used: α, as given or as estimated.
-        total_return: The learnt player's return in the learner's world, undiscounted and capped, as in the paper's
+        total_return: The learned player's return in the learner's world, undiscounted and capped, as in the paper's
             figures.
         optimal_return: That of the policy which is optimal there for the true reward.
         expert_return: The expert's, in its own world.
-        discounted_return: V of the player in the learner's world, normalised by nothing: E[Σ γ^t R].
+        discounted_return: V of the player in the learner's world, normalized by nothing: E[Σ γ^t R].
         optimal_discounted_return: The largest there is.
         occupancy_gap: ‖ρ_mix - ρ‖₁ at the end.
         halfway_gap: The same after half of the steps.

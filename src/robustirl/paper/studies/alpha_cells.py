@@ -22,7 +22,7 @@ TOY_TEXT: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {
     ("taxi", "rain"): ((0.0, 0.2), (0.2, 0.0)),
 }
 HOLES = ("hole, expert slips", "hole, learner slips")
-MISMATCHES = ("uniform", "local", "relabelled", "one-state", "reversed")
+MISMATCHES = ("uniform", "local", "relabeled", "one-state", "reversed")
 RANDOM_SEEDS = 10
 
 
@@ -137,7 +137,7 @@ def _random(name: str, kind: str, seed: int) -> Cell:
         expert = uniform
     elif kind == "local":
         expert = 0.7 * rows + 0.3 * rows.mean(1, keepdims=True)
-    elif kind == "relabelled":
+    elif kind == "relabeled":
         expert = rows[:, random.permutation(actions)]
     elif kind == "one-state":
         expert = rows.copy()

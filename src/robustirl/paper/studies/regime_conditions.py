@@ -56,12 +56,12 @@ def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:
 def optimization() -> list[Condition]:
     """Return the pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change at a time."""
     ours = RelativeEntropyConfig()
-    bare = dataclasses.replace(ours, ridge=0.0, centre="none")
+    bare = dataclasses.replace(ours, ridge=0.0, center="none")
     steps = {
         "as printed": PAPER,
         "with our policy gradient": bare,
         "and a ridge": dataclasses.replace(bare, ridge=ours.ridge),
-        "and centred (the defaults)": ours,
+        "and centered (the defaults)": ours,
         "best of three attempts": dataclasses.replace(ours, attempts=3),
         "discounted summary": DISCOUNTED,
     }
@@ -127,7 +127,7 @@ BALANCE = PolicyGradientConfig(
 
 WEAK_GRAVITY = 3.0
 """So that the torque holds the rod at any angle. At Gymnasium's 10 it must be swung up, which these linear policies
-learn from the true reward, but too seldom while the reward itself is being learnt."""
+learn from the true reward, but too seldom while the reward itself is being learned."""
 
 
 def pendulum_sweep() -> list[Condition]:

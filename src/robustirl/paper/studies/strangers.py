@@ -4,7 +4,7 @@ Every pair of worlds is fitted with Î± = 1, 0.9 and, from ten episodes on, the Î
 expert's exact occupancy and from its episodes. The judgment sees what a user sees. The true reward then gives the
 regret, in the learner's world:
 
-    regret = (optimal return - return of the learnt policy) / (optimal return - return of the uniform policy).
+    regret = (optimal return - return of the learned policy) / (optimal return - return of the uniform policy).
 
 It is 0 for a policy as good as the optimal one, and 1 for one that is no better than choosing actions at random. The
 thresholds of `robustirl.irl.judgment` were chosen by the groups that are not held out.

@@ -41,7 +41,7 @@ def mismatched_pair(seed: int) -> Pair:
     Example:
         >>> pair = mismatched_pair(0)
         >>> pair.name, pair.mismatch, pair.learner.num_states == pair.expert.num_states
-        ('relabelled-0', True, True)
+        ('relabeled-0', True, True)
     """
     names = list(MISMATCHES)
     kind = names[seed % len(names)]
@@ -90,7 +90,7 @@ def _same_numbers(ground: _Ground, learner: Kernel, expert: Kernel) -> Made:
     return learner, expert, np.arange(ground.states)
 
 
-def _relabelled(ground: _Ground) -> Made:
+def _relabeled(ground: _Ground) -> Made:
     """Give the expert's actions other numbers in every state: for occupancies of states nothing changes."""
     rows = np.arange(ground.states)[:, None]
     order = np.argsort(ground.random.random((ground.states, ACTIONS)), axis=1)
@@ -148,7 +148,7 @@ def _calmer(ground: _Ground) -> Made:
 
 
 MISMATCHES: dict[str, Callable[[_Ground], Made]] = {
-    "relabelled": _relabelled,
+    "relabeled": _relabeled,
     "reversed-drift": _reversed_drift,
     "closed": _closed,
     "renumbered": _renumbered,

@@ -114,13 +114,13 @@ class Store:
         store._scan(leave)
         return store
 
-    def _scan(self, spoilt: Callable[[Path, InvalidInputError], None]) -> None:
+    def _scan(self, spoiled: Callable[[Path, InvalidInputError], None]) -> None:
         """Find out what is here; batch files that cannot be read are the caller's to deal with."""
         for path in sorted(self.batches.glob("*.npz")):
             try:
                 records, found = read_batch(path)
             except InvalidInputError as error:
-                spoilt(path, error)
+                spoiled(path, error)
                 continue
             if found != self.configuration:
                 raise InvalidInputError(

@@ -1,4 +1,4 @@
-// Colours that stay apart for the colour-blind: cividis for rewards, viridis for occupancies, blue and orange for more
+// Colors that stay apart for the color-blind: cividis for rewards, viridis for occupancies, blue and orange for more
 // and less.
 
 const CIVIDIS = "00224e 003170 2a3f6d 434e6c 575d6d 6a6c71 7d7c78 918b78 a59c74 bcae6c d2c060 e9d34e fee838";
@@ -16,30 +16,30 @@ function ramp(text) {
 }
 const rewardRamp = ramp(CIVIDIS), occupancyRamp = ramp(VIRIDIS), differenceRamp = ramp(DIVERGING);
 const css = ([r, g, b], alpha = 1) => `rgb(${r} ${g} ${b} / ${alpha})`;
-const gradient = (colours) => `linear-gradient(90deg, ${Array.from({ length: 11 }, (_, i) => css(colours(i / 10))).join(", ")})`;
+const gradient = (colors) => `linear-gradient(90deg, ${Array.from({ length: 11 }, (_, i) => css(colors(i / 10))).join(", ")})`;
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-// How the true reward is coloured. Few values get even steps and a key, since -1 beside -100 would vanish on one scale.
-function rewardColours(values) {
+// How the true reward is colored. Few values get even steps and a key, since -1 beside -100 would vanish on one scale.
+function rewardColors(values) {
   const known = ascending(Array.from(values));
   if (known.length <= 6) {
     const place = new Map(known.map((value, i) => [value, known.length > 1 ? i / (known.length - 1) : 1]));
     return { of: (value) => rewardRamp(place.get(value)), key: known.map((value) => [plain(value), css(rewardRamp(place.get(value)))]) };
   }
-  return linearColours(values, rewardRamp);
+  return linearColors(values, rewardRamp);
 }
-function linearColours(values, colours) {
+function linearColors(values, colors) {
   let low = Infinity, high = -Infinity;
   for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
   const span = high - low || 1;
-  return { of: (value) => colours((value - low) / span), ends: [exactly(low), exactly(high)], ramp: gradient(colours) };
+  return { of: (value) => colors((value - low) / span), ends: [exactly(low), exactly(high)], ramp: gradient(colors) };
 }
-function logColours(low, high) {
+function logColors(low, high) {
   const span = Math.log(high / low) || 1;
   return { of: (value) => occupancyRamp(Math.log(Math.max(value, low) / low) / span), ends: [`\u2264 ${exactly(low)}`, exactly(high)], ramp: gradient(occupancyRamp) };
 }
-// More and less than nothing by the root of the size, or the goal alone would have a colour.
-function signedColours(limit) {
+// More and less than nothing by the root of the size, or the goal alone would have a color.
+function signedColors(limit) {
   const share = (value) => 0.5 + (Math.sign(value) * Math.sqrt(Math.abs(value) / (limit || 1))) / 2;
   return { of: (value) => differenceRamp(share(value)), ends: [exactly(-limit), `+${exactly(limit)}`], ramp: gradient(differenceRamp) };
 }

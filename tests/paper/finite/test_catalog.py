@@ -6,7 +6,7 @@ import pytest
 from robustirl.cli.reproduce import Reproduce, departures, plan_of
 from robustirl.paper.figures import Figure
 from robustirl.paper.finite import Record, RunSpec
-from robustirl.paper.finite.catalogue import EXPERIMENTS, Grid, choose
+from robustirl.paper.finite.catalog import EXPERIMENTS, Grid, choose
 from robustirl.paper.finite.layouts import interval
 
 OTHERS = {
@@ -34,7 +34,7 @@ def test_an_option_is_followed_or_declared_as_kept(name, option):
     before, after = (experiment.specs(grid, "uniform-state") for grid in (usual, changed))
     assert len(set(after)) == len(after)
     if name == "transfer" and option == "alphas":
-        after = tuple(spec for spec in after if spec.train_noise is None)  # What is learnt elsewhere is standard.
+        after = tuple(spec for spec in after if spec.train_noise is None)  # What is learned elsewhere is standard.
     if option in experiment.kept:
         assert before == after
     elif option == "steps":
