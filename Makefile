@@ -28,7 +28,7 @@ help:
 	@echo "make sentences   write error sentences that were reworded into the tests that compare them"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
-	@echo "make mutants     change lines of the planners and the learner, and see whether a test notices"
+	@echo "make mutants     change lines of the package, and see whether a test notices"
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
@@ -108,8 +108,12 @@ package: .venv/package
 torture: .venv/torture
 	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
 
-mutants: .venv/dev
-	$(BIN)/python -m torture.mutants --count $(MUTANTS) --out $(OUT)/torture/mutants.csv
+# Which test executes which line: kept, since it takes as long as the fast tests.
+$(OUT)/torture/executed.json: | .venv/dev
+	PYTHONPATH=. $(BIN)/pytest -q -p torture.executed -m "not slow" --executed $@ tests src
+
+mutants: .venv/dev $(OUT)/torture/executed.json
+	$(BIN)/python -m torture.mutants --count $(MUTANTS) --workers 2 --executed $(OUT)/torture/executed.json --out $(OUT)/torture/mutants.csv
 
 clean:
 	rm -rf .venv .venv-imitation .venv-quantecon $(OUT) benchmarks/out dist site .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,147 @@
+"""Choose the tests that ought to notice a change: those that execute its line, quickest first.
+
+What a test executes is in the table of `torture.executed`. Of test files that are not in the table, those of the
+changed file's name and those that name what it defines are taken whole.
+"""
+
+import ast
+import collections
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from torture.mutations import ROOT, Mutant, place_of
+
+SECONDS = 60.0  # Of tests for one change, as long as they take where nothing is wrong.
+MOST_FILES = 4  # That are not in the table.
+Index = Mapping[tuple[str, str], Mapping[int, Sequence[str]]]
+
+
+class Chooser:
+    """Knows what tests execute."""
+
+    def __init__(self, executed: Mapping[str, Mapping[str, Any]]):
+        self.seconds = {test: float(kept["seconds"]) for test, kept in executed.items()}
+        self._files = {test.split("::")[0] for test in executed}
+        self._index: dict[tuple[str, str], dict[int, list[str]]] = collections.defaultdict(
+            lambda: collections.defaultdict(list)
+        )
+        for test, kept in executed.items():
+            for file, functions in kept["lines"].items():
+                for name, offsets in functions.items():
+                    for offset in offsets:
+                        self._index[file, name][offset].append(test)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return tests by their names, then files of tests that are not in the table."""
+        chosen, spent = [], 0.0
+        for test in sorted(self._executing(mutant), key=lambda test: (self.seconds[test], test)):
+            spent += self.seconds[test]
+            if chosen and spent > SECONDS:
+                break
+            chosen.append(test)
+        return chosen + self._by_name(mutant)
+
+    def _executing(self, mutant: Mutant) -> set[str]:
+        """Return the tests that execute the line; else its function; else a line with the same name; else the file."""
+        text = (ROOT / mutant.file).read_text(encoding="utf-8")
+        functions = [found for found in _functions(text, mutant.file) if mutant.line in found[2]]
+        inside = [found for found in functions if found[0] != "<module>"]
+        exact = {
+            test
+            for name, first, _ in inside
+            for test in self._index.get((mutant.file, name), {}).get(mutant.line - first, ())
+        }
+        if exact:
+            return exact
+        named = {name for name in (_assigned(text, mutant.line), _defined(text, mutant.line)) if name}
+        about = [found for found in _functions(text, mutant.file) if found[0].rpartition(".")[2] in named]
+        lines = text.splitlines()
+        for name, first, inner in _functions(text, mutant.file):
+            if any(re.search(rf"\b{one}\b", lines[line - 1]) for one in named for line in inner if name != "<module>"):
+                about.append((name, first, inner))
+        for candidates in (inside, about):
+            tests = {
+                test
+                for name, _, _ in candidates
+                for found in self._index.get((mutant.file, name), {}).values()
+                for test in found
+            }
+            if tests:
+                return tests
+        return {
+            test
+            for (file, _), lines in self._index.items()
+            if file == mutant.file
+            for found in lines.values()
+            for test in found
+        }
+
+    def _by_name(self, mutant: Mutant) -> list[str]:
+        """Return files of tests that are not in the table: its own examples and tests, those that name what it has."""
+        path = Path(mutant.file)
+        named = Path("tests", *path.parts[2:-1], f"test_{path.stem}.py")
+        own = [mutant.file, *([str(named)] if (ROOT / named).exists() else [])]
+        text = (ROOT / path).read_text(encoding="utf-8")
+        names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        public = [name for name in names if not name.startswith("_")]
+        module = f"robustirl.{place_of(path).replace('/', '.')}"
+        counts = collections.Counter[str]()
+        for test in _test_files():
+            words = _words(test)
+            counts[str(test.relative_to(ROOT))] = sum(words[name] for name in public) + 5 * (
+                module in test.read_text("utf-8")
+            )
+        near = [file for file, count in counts.most_common(2 * MOST_FILES) if count]
+        unknown = [file for file in dict.fromkeys([*own, *near]) if file not in self._files]
+        return unknown[:MOST_FILES]
+
+
+@functools.cache
+def _test_files() -> tuple[Path, ...]:
+    return tuple(path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "browser" not in path.parts)
+
+
+@functools.cache
+def _words(path: Path) -> collections.Counter[str]:
+    return collections.Counter(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+
+
+@functools.cache
+def _functions(text: str, file: str) -> list[tuple[str, int, frozenset[int]]]:
+    """Return the functions of a file: name, first line, all lines that can be executed."""
+
+    def walk(code: CodeType) -> Iterator[CodeType]:
+        yield code
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from walk(constant)
+
+    return [
+        (code.co_qualname, code.co_firstlineno, frozenset(line for *_, line in code.co_lines() if line))
+        for code in walk(compile(text, file, "exec"))
+    ]
+
+
+def _assigned(text: str, line: int) -> str:
+    """Return the name that a line at the top of a file, or of a class, assigns to."""
+    tree = ast.parse(text)
+    blocks = [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+    for node in [node for block in blocks for node in block]:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            return target.id if isinstance(target, ast.Name) else ""
+    return ""
+
+
+def _defined(text: str, line: int) -> str:
+    """Return the function whose header (defaults, decorators) holds a line."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first <= line < node.body[0].lineno:
+                return node.name
+    return ""
