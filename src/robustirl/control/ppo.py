@@ -280,5 +280,5 @@ def as_field(world: Any, count: int) -> Field:
     """
     if not isinstance(world, list | tuple):
         return Field(world, each=False)
-    picked = [world[place % len(world)] for place in range(count)]
-    return Field(jax.tree.map(lambda *leaves: jnp.stack(leaves), *picked), each=True)
+    places = jnp.arange(count) % len(world)
+    return Field(jax.tree.map(lambda *leaves: jnp.stack(leaves)[places], *world), each=True)

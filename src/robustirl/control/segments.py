@@ -64,6 +64,10 @@ class Field(eqx.Module):
     world: Any
     each: bool = eqx.field(static=True)
 
+    def take(self, count: int) -> "Field":
+        """Return the first so many copies."""
+        return Field(jax.tree.map(lambda leaf: leaf[:count], self.world), each=True) if self.each else self
+
     def initial(self, keys: PRNGKeyArray) -> Float[Array, "N n"]:
         """Draw a first state of each."""
         return self._map(lambda world, key: world.initial(key=key), keys)

@@ -85,3 +85,12 @@ def test_a_step_is_that_of_mujocos_own_engine():
     after = np.asarray(world.step(state, jnp.array([0.3]), jnp.zeros(1)))
     np.testing.assert_allclose(after[:6], np.concatenate([data.qpos, data.qvel]), rtol=1e-5, atol=1e-6)
     physics.require_difference(world, world.changed(mass=1.0))
+
+
+@needs_mujoco
+@pytest.mark.filterwarnings("ignore")
+def test_steps_of_the_contact_solver_are_those_asked_for():
+    told = {None: (4, 8), (1, 4): (1, 4)}
+    for given, expected in told.items():
+        option = physics.mujoco_world("hopper", fast=True, iterations=given).equations.model.opt
+        assert (option.iterations, option.ls_iterations) == expected

@@ -4,12 +4,13 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import PPOConfig, measure_returns, train_policy
+from robustirl.control import PPOConfig, Segment, measure_returns, train_policy
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -23,6 +24,7 @@ from robustirl.irl import (
     load_fit,
     save_fit,
 )
+from robustirl.irl.adversarial.fit import _discriminator
 from robustirl.irl.adversarial.result import ImitationVerdict, judge_imitation, states_gap
 
 # The shapes of the examples in docstrings, so that both share compiled programs.
@@ -138,3 +140,16 @@ def test_an_estimator_that_has_learned_nothing_says_so_and_parameters_are_checke
     with pytest.raises(InvalidInputError, match="there is no parameter 'speed'; choose from alpha, config, horizon"):
         model.set_params(speed=3)
     assert model.set_params(alpha=0.8).get_params()["alpha"] == 0.8
+
+
+def test_rows_that_pad_the_demonstrations_are_never_drawn():
+    seen = Recordings.from_arrays([np.ones((3, 2))])
+    padded = _discriminator(seen, ImitationConfig(batch=64, discriminator_steps=1), 1 << 10)
+    assert padded.before.shape == (1 << 10, 2)
+    assert int(padded.count) == 2
+    spoiled = eqx.tree_at(lambda d: d.before, padded, padded.before.at[2:].set(jnp.nan))
+    steps = np.zeros((4, 2, 2))
+    segment = Segment(steps, steps, *[None] * 8)
+    _, rewards, report = spoiled.judge(spoiled.create(KEY), segment, KEY)
+    assert np.isfinite(np.asarray(rewards)).all()
+    assert np.isfinite(float(report["loss"]))

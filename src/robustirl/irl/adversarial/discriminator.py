@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import ScopedModule
 from robustirl.control import Judge, Network, Scale, Segment
@@ -62,12 +62,14 @@ class Discriminator(Judge):
     """Judge segments by a discriminator that learns from each.
 
     Attributes:
-        before, after: `[n, d]`, the expert's steps.
+        before, after: `[n, d]`, the expert's steps, padded.
+        count: How many of them there are.
         scale: The scale of the expert's features.
     """
 
     before: Float[Array, "*batch n d"]
     after: Float[Array, "*batch n d"]
+    count: Int[Array, "*batch"]
     scale: Scale
     config: ImitationConfig = eqx.field(static=True)
 
@@ -94,7 +96,7 @@ class Discriminator(Judge):
         def learn(carry: Tree, key: PRNGKeyArray) -> tuple[Tree, tuple[Array, Array]]:
             network, state = carry  # pyright: ignore
             first, second, third = jax.random.split(key, 3)
-            chosen = jax.random.randint(first, (config.batch,), 0, self.before.shape[0])
+            chosen = jax.random.randint(first, (config.batch,), 0, self.count)
             expert = inputs_of(self.scale, config.sees, self.before[chosen], self.after[chosen])
             mixture = seen[jax.random.randint(second, (config.batch,), 0, seen.shape[0])]
             between = jax.random.uniform(third, (config.batch, 1), dtype=float)

@@ -51,6 +51,11 @@ from robustirl.mdp import as_count, as_floats
 
 SAMPLE = 2000
 """The most states of each side that the gap is computed from."""
+ROWS = 1 << 14
+"""The expert's steps are padded to this number, or to the next power of two, so that one compiled program serves
+demonstrations of different lengths."""
+ALONE = 16
+"""The most episodes of the player alone that the gap is computed from."""
 
 
 def fit_imitation(
@@ -124,7 +129,7 @@ def fit_imitation_many(
 
     Args:
         worlds: The learner's world of each, all of one kind.
-        demonstrations: The expert of each. A batch uses as many of the expert's steps as the smallest has.
+        demonstrations: The expert of each.
         alphas: One α for all, or one for each.
         config: See `fit_imitation`.
         horizon: See `fit_imitation`.
@@ -169,7 +174,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         for world, seen in zip(worlds, demonstrations, strict=True):
             _require_recordings(seen, world[0] if isinstance(world, Sequence) else world)
         self.stretch = max(1, self.updates // 20)
-        size = min(seen.steps for seen in demonstrations)
+        size = max(ROWS, *(1 << (seen.steps - 1).bit_length() for seen in demonstrations))
         judges = [_discriminator(seen, config, size) for seen in demonstrations]
         split = [jax.random.split(key) for key in keys]
         memories = [judge.create(first) for judge, (first, _) in zip(judges, split, strict=True)]
@@ -240,14 +245,14 @@ def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[A
 
     def one(setting: Setting, agents: Agents, key: PRNGKeyArray) -> Float[Array, "T N d"]:
         first, second = jax.random.split(key)
-        count = setting.config.environments
-        states = setting.field.initial(jax.random.split(first, count))
+        count = min(setting.config.environments, ALONE)
+        field = setting.field.take(count)
+        states = field.initial(jax.random.split(first, count))
         walkers = Walkers(states, jnp.zeros(count, int), jnp.zeros(count, dtype=float))
         alone = Players(agents.players.player, agents.players.player)
         alpha, horizon = jnp.ones((), dtype=float), setting.horizon
-        return walk(setting.field, alone, agents.scale, alpha, walkers, steps=horizon, horizon=horizon, key=second)[
-            1
-        ].features
+        _, segment = walk(field, alone, agents.scale, alpha, walkers, steps=horizon, horizon=horizon, key=second)
+        return segment.features
 
     return jax.vmap(one)(setting, agents, keys)
 
@@ -261,9 +266,10 @@ def _is_key(leaf: Any) -> bool:
 
 def _discriminator(seen: Recordings, config: ImitationConfig, size: int) -> Discriminator:
     before, after = seen.pairs()
-    kept = np.random.default_rng(0).permutation(len(before))[:size]
     scale = Scale.empty(seen.width).seen(jnp.asarray(after, dtype=float))
-    return Discriminator(jnp.asarray(before[kept], dtype=float), jnp.asarray(after[kept], dtype=float), scale, config)
+    padded = [np.pad(part, ((0, size - seen.steps), (0, 0))) for part in (before, after)]
+    before, after = (jnp.asarray(part, dtype=float) for part in padded)
+    return Discriminator(before, after, jnp.asarray(seen.steps), scale, config)
 
 
 def _sample(rows: np.ndarray) -> np.ndarray:

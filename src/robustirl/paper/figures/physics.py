@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from robustirl.paper.studies.physics_results import JUDGED, interquartile_mean, interval, normalized
+from robustirl.paper.studies.physics_results import JUDGED, Cell, interquartile_mean, interval, normalized
 from robustirl.paper.studies.physics_runs import EXPERT, UNTRAINED, PhysicsRecord
 
 TITLES = {"learner_return": "judged in the learner's world", "expert_return": "judged in the expert's world"}
@@ -15,9 +15,9 @@ COLORS = ("tab:blue", "tab:purple", "tab:orange", "tab:red", "tab:brown")  # Fro
 
 
 def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
-    """Return the figure: a row a world and parameter, a column a world to judge in."""
+    """Return the figure: a row a world, parameter and number of demonstrations, a column a world to judge in."""
     cells = normalized(list(records))
-    groups = sorted({cell[:2] for cell in cells})
+    groups = list(dict.fromkeys(cell[:3] for cell in cells))
     robust = {method for methods in cells.values() for method in methods if method.startswith("alpha=")}
     order = sorted(robust, key=lambda method: -float(method.removeprefix("alpha=")))
     colors = {method: COLORS[place % len(COLORS)] for place, method in enumerate(order)}
@@ -25,12 +25,12 @@ def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
         len(groups), 2, figsize=(9, 3.4 * len(groups)), squeeze=False, sharex="row", constrained_layout=True
     )
     for row, group in zip(axes, groups, strict=True):
-        factors = sorted(cell[2] for cell in cells if cell[:2] == group)
-        methods = [m for m in cells[(*group, factors[0])] if m not in (EXPERT, UNTRAINED)]
+        factors = sorted(cell.factor for cell in cells if cell[:3] == group)
+        methods = [m for m in cells[Cell(*group, factors[0])] if m not in (EXPERT, UNTRAINED)]
         for panel, name in zip(row, JUDGED, strict=True):
             for method in methods:
                 color, line = STYLES.get(method, (colors.get(method, "0.3"), "-"))
-                values = [cells[(*group, factor)][method][name] for factor in factors]
+                values = [cells[Cell(*group, factor)][method][name] for factor in factors]
                 label = method.replace("alpha=", "α = ")
                 means = [interquartile_mean(v) for v in values]
                 panel.plot(factors, means, line, color=color, label=label, marker="o", ms=3)
@@ -39,7 +39,7 @@ def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
                     panel.fill_between(factors, low, high, color=color, alpha=0.15, lw=0)
             panel.axhline(1, color="0.8", lw=0.8, zorder=0)
             panel.axhline(0, color="0.8", lw=0.8, zorder=0)
-            panel.set_title(f"{group[0]}, {TITLES[name]}", fontsize=9)
+            panel.set_title(f"{group[0]}, {group[2]} demonstrations, {TITLES[name]}", fontsize=9)
             panel.set_xlabel(f"the learner's {group[1]} / the expert's")
             panel.set_ylim(-0.4, 1.25)
             panel.set_xticks(factors)

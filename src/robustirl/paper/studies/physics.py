@@ -8,12 +8,16 @@ the judged world (1).
 """
 
 import dataclasses
+from pathlib import Path
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
+from robustirl.paper.studies import physics_rules
 from robustirl.paper.studies.physics_results import COLUMNS, rows_of
-from robustirl.paper.studies.physics_runs import SCALES, specs_of
+from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
+from robustirl.paper.studies.physics_worlds import scale_of
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.sweeps import Store
 
 
 @register_study("physics")
@@ -23,47 +27,73 @@ class PhysicsStudy:
 
     worlds: tuple[str, ...] = ("cart-pole-swing-up",)
     """cart-pole-swing-up, double-pendulum; by MuJoCo inverted-double-pendulum, hopper, half-cheetah, walker-2d."""
-    parameter: str = "mass"
-    """What differs: mass, friction, damping, length or gravity."""
+    parameters: tuple[str, ...] = ("mass",)
+    """What differs, one at a time: mass, friction, damping, length, gravity."""
     factors: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0)
     """The learner's value as multiples of the expert's."""
     alphas: tuple[float, ...] = (1.0, 0.98, 0.95)
     """Values of α."""
     episodes: int = 16
     """Demonstrations, of states alone."""
+    fewer: tuple[int, ...] = ()
+    """Further numbers of demonstrations, for the first parameter."""
     seeds: int = 10
     """Seeds of every cell."""
     expert_steps: int | None = None
-    """Steps of an expert's training; by world if left out."""
+    """Steps of an expert's training; by world if omitted."""
     steps: int | None = None
-    """Steps of an imitation; by world if left out."""
+    """Steps of an imitation; by world if omitted."""
+    stores: tuple[Path, ...] = ()
+    """Compute nothing: write the tables and the figure of these folders of the study, wherever they were computed."""
 
     def run(self, frame: Frame) -> None:
-        """Run what is missing, and write a table and a figure."""
-        as_count("--seeds", self.seeds, 1)
-        as_count("--episodes", self.episodes, 1)
-        for option, steps in (("--expert-steps", self.expert_steps), ("--steps", self.steps)):
-            if steps is not None:
-                as_count(option, steps, max(scale.ppo.batch for scale in SCALES.values()))
-        for name in self.worlds:
-            if name not in SCALES:
-                raise InvalidInputError(f"there is no world {name!r} in this study; choose among {', '.join(SCALES)}.")
-        specs = [
-            spec
-            for name in self.worlds
-            for spec in specs_of(
-                name,
-                self.parameter,
-                self.factors,
-                self.alphas,
-                self.episodes,
-                self.seeds,
-                self.expert_steps,
-                self.steps,
-            )
-        ]
-        records = frame.compute(specs)
+        """Run what is missing, and write tables and a figure."""
+        records = _read(self.stores) if self.stores else self._computed(frame)
         frame.write_table("physics", COLUMNS, rows_of(records))
+        title = "All levels but 1 together, and rules for α"
+        frame.write_table("physics-alpha", physics_rules.COLUMNS, physics_rules.choice_rows(records), title)
         from robustirl.paper.figures.physics import figure_physics  # Here, so that only drawing loads matplotlib.
 
         frame.save_figure("physics", figure_physics(records))
+
+    def _computed(self, frame: Frame) -> list[PhysicsRecord]:
+        runs = self.requested()
+        experts = dict.fromkeys(
+            expert for spec in runs for expert in (*spec.shown_experts, *spec.local_experts)
+        )  # Each once, in order.
+        records = frame.compute([*experts, *runs])
+        return [record for record in records if isinstance(record, PhysicsRecord)]
+
+    def requested(self) -> list[PhysicsSpec]:
+        """Return the runs that the options ask for; refuse options that ask for none."""
+        as_count("--seeds", self.seeds, 1)
+        as_count("--episodes", self.episodes, 1)
+        for episodes in self.fewer:
+            as_count("--fewer", episodes, 1)
+        if not (self.worlds and self.parameters and self.factors and self.alphas):
+            raise InvalidInputError("--worlds, --parameters, --factors and --alphas need at least one value each.")
+        for name in self.worlds:
+            scale = scale_of(name)
+            needed = (("--expert-steps", self.expert_steps, scale.expert_ppo), ("--steps", self.steps, scale.ppo))
+            for option, steps, config in needed:
+                if steps is not None:
+                    as_count(option, steps, config.batch)
+        cases = [(parameter, self.episodes) for parameter in self.parameters]
+        cases += [(self.parameters[0], episodes) for episodes in self.fewer if episodes != self.episodes]
+        lengths = (self.expert_steps, self.steps)
+        return [
+            spec
+            for name in self.worlds
+            for parameter, episodes in cases
+            for spec in specs_of(name, parameter, self.factors, self.alphas, episodes, self.seeds, *lengths)
+        ]
+
+
+def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
+    """Return the finished runs of some stores."""
+    found = [record for folder in stores for record in Store.read(folder).records()]
+    runs = [record for record in found if isinstance(record, PhysicsRecord)]
+    if not runs:
+        names = ", ".join(map(str, stores))
+        raise InvalidInputError(f"{names} hold no finished run of this study; give folders that --out named.")
+    return runs

@@ -1,16 +1,22 @@
-"""Statistics of the study of physics: interquartile means with bootstrap intervals (Agarwal et al., 2021)."""
+"""Normalized returns of the study of physics, and their table.
+
+Statistics follow Agarwal et al. (2021): interquartile means, intervals by a bootstrap that draws seeds anew within each
+level (stratified), and the probability that a run of one method is better than a run of another.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from robustirl.paper.studies.physics_runs import EXPERT, UNTRAINED, PhysicsRecord
+from robustirl.paper.studies.physics_runs import CARRIED, EXPERT, UNTRAINED, PhysicsRecord
 
 COLUMNS = (
     "world",
     "parameter",
+    "episodes",
     "factor",
     "method",
     "seeds",
@@ -24,8 +30,27 @@ COLUMNS = (
 )
 BASE = "alpha=1"
 JUDGED = ("learner_return", "expert_return")
-Cell = tuple[str, str, float]
-"""A world, a parameter and a factor."""
+DRAWS = 2000
+Groups = Sequence[np.ndarray]
+"""The runs of each level."""
+
+
+class Cell(NamedTuple):
+    """A level of a parameter in a world, with the number of demonstrations."""
+
+    world: str
+    parameter: str
+    episodes: int
+    factor: float
+
+    def is_same_level(self, other: "Cell") -> bool:
+        """Return whether two cells have one learner's world; at factor 1 it is the usual world, whatever the name."""
+        same = self.parameter == other.parameter or self.factor == 1
+        return self.world == other.world and self.factor == other.factor and same
+
+
+Cells = dict[Cell, dict[str, dict[str, np.ndarray]]]
+"""By cell, method, and world to judge in: the normalized returns of all seeds."""
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:
@@ -38,47 +63,73 @@ def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:
     return float(stats.trim_mean(np.asarray(values, float), 0.25))
 
 
-def interval(values: np.ndarray, draws: int = 2000) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of the interquartile mean of some seeds.
+def interval(values: np.ndarray | Groups) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of the interquartile mean of some runs, or of those of several levels.
+
+    Seeds are drawn anew within each level, so that what differs between levels does not widen the interval.
 
     Example:
-        >>> interval(np.array([2.0, 2.0, 2.0]))
+        >>> interval([np.array([1.0, 1.0]), np.array([3.0, 3.0])])
         (2.0, 2.0)
     """
-    rng = np.random.default_rng(0)
-    chosen = values[rng.integers(0, len(values), (draws, len(values)))]
-    means = stats.trim_mean(chosen, 0.25, axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
+    groups = [values] if isinstance(values, np.ndarray) else list(values)
+    drawn = np.concatenate(_resampled(groups, np.random.default_rng(0)), axis=1)
+    low, high = np.quantile(stats.trim_mean(drawn, 0.25, axis=1), [0.025, 0.975])
     return float(low), float(high)
 
 
-def probability_of_improvement(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of pairs of seeds in which the first is larger; equal ones count half.
+def _resampled(groups: Groups, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return `[draws, n]` for each level: its runs drawn with replacement."""
+    return [group[rng.integers(0, len(group), (DRAWS, len(group)))] for group in groups]
+
+
+def probability_of_improvement(first: np.ndarray | Groups, second: np.ndarray | Groups) -> float:
+    """Return the share of pairs of runs in which the first is larger; equal ones count half.
+
+    For several levels it is the mean of their shares.
 
     Example:
         >>> probability_of_improvement(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
         0.875
+        >>> probability_of_improvement([np.array([1.0, 2.0]), np.array([0.0])], [np.array([1.0, 0.0]), np.array([1.0])])
+        0.4375
     """
-    differences = first[:, None] - second[None, :]
-    return float((differences > 0).mean() + (differences == 0).mean() / 2)
+    pairs = [(first, second)] if isinstance(first, np.ndarray) else list(zip(first, second, strict=True))
+    return float(np.mean([_share(one[None], other[None])[0] for one, other in pairs]))  # pyright: ignore
 
 
-def normalized(records: Iterable[PhysicsRecord]) -> dict[Cell, dict[str, dict[str, np.ndarray]]]:
-    """Return by world, parameter and factor, then by method, the normalized returns of all seeds in both worlds."""
+def improvement_interval(first: Groups, second: Groups) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of `probability_of_improvement`.
+
+    Example:
+        >>> improvement_interval([np.array([2.0, 2.0])], [np.array([1.0, 1.0])])
+        (1.0, 1.0)
+    """
+    rng = np.random.default_rng(0)
+    sides = zip(_resampled(first, rng), _resampled(second, rng), strict=True)
+    low, high = np.quantile(np.mean([_share(one, other) for one, other in sides], axis=0), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _share(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return for every row the share of pairs in which the first is larger."""
+    differences = first[:, :, None] - second[:, None, :]
+    return (differences > 0).mean((1, 2)) + (differences == 0).mean((1, 2)) / 2
+
+
+def normalized(records: Iterable[PhysicsRecord]) -> Cells:
+    """Return by cell and method the returns of all seeds in both worlds: 0 does nothing, 1 is the world's expert."""
     raw: dict[Cell, dict[str, list[PhysicsRecord]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         spec = record.spec
-        raw[spec.world, spec.parameter, spec.factor][spec.method].append(record)
-    usual = {}  # The expert of the expert's world is that of factor 1; its return there is the same in every cell.
-    for (world, parameter, _), methods in raw.items():
-        carried = methods["carried over"]
-        usual[world, parameter] = np.mean([one.expert_return for one in carried])
-    out: dict[Cell, dict[str, dict[str, np.ndarray]]] = {}
+        raw[Cell(spec.world, spec.parameter, spec.episodes, spec.factor)][spec.method].append(record)
+    out: Cells = {}
     for cell, methods in raw.items():
-        zero = {name: np.mean([getattr(one, name) for one in methods[UNTRAINED]]) for name in JUDGED}
+        zero = {name: _mean(methods[UNTRAINED], name) for name in JUDGED}
+        # The policy that was imitated is the expert of the expert's world.
         top = {
-            "learner_return": np.mean([one.learner_return for one in methods[EXPERT]]),
-            "expert_return": usual[cell[:2]],
+            "learner_return": _mean(methods[EXPERT], "learner_return"),
+            "expert_return": _mean(methods[CARRIED], "expert_return"),
         }
         out[cell] = {
             method: {
@@ -90,20 +141,31 @@ def normalized(records: Iterable[PhysicsRecord]) -> dict[Cell, dict[str, dict[st
     return out
 
 
+def _mean(records: Iterable[PhysicsRecord], name: str) -> float:
+    return float(np.mean([getattr(one, name) for one in records]))
+
+
 def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
-    """Return the rows of the table."""
+    """Return the rows of the table: every method at every level."""
     rows = []
     for cell, methods in normalized(records).items():
         base = methods.get(BASE)
         for method, found in methods.items():
             row: list[object] = [*cell, method, len(found[JUDGED[0]])]
             for name in JUDGED:
-                low, high = interval(found[name])
-                row += [
-                    f"{interquartile_mean(found[name]):.2f}",
-                    f"{low:.2f} to {high:.2f}",
-                    f"{found[name].min():.2f}",
-                ]
+                row += summary_of([found[name]])
             better = "" if base is None else f"{probability_of_improvement(found[JUDGED[0]], base[JUDGED[0]]):.2f}"
             rows.append((*row, better))
     return rows
+
+
+def summary_of(groups: Groups) -> list[str]:
+    """Return the interquartile mean of some runs, its interval, and the worst of them.
+
+    Example:
+        >>> summary_of([np.array([1.0, 1.0]), np.array([3.0, 3.0])])
+        ['2.00', '2.00 to 2.00', '1.00']
+    """
+    low, high = interval(groups)
+    whole = np.concatenate(list(groups))
+    return [f"{interquartile_mean(whole):.2f}", f"{low:.2f} to {high:.2f}", f"{whole.min():.2f}"]

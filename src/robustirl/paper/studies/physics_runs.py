@@ -4,57 +4,29 @@ The spec stands in the file that registers the kind, so that a worker process wh
 """
 
 import dataclasses
-import time
-from collections.abc import Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import numpy as np
 
-from robustirl.control import GaussianPolicy, PolicyTraining, PPOConfig, measure_returns, train_policies
+from robustirl.control import GaussianPolicy, measure_returns
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
-from robustirl.errors import InvalidInputError
-from robustirl.irl import ImitationConfig, clone_behavior, fit_imitation_many
+from robustirl.irl import ImitationConfig, ImitationStep, clone_behavior, fit_imitation_many
+from robustirl.paper.studies.physics_experts import PhysicsExpertSpec, attempts_of, best_of, experts_of
+from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.sweeps import Kind, RunResult, Spec, register
 
 EXPERT, CARRIED, CLONED, RANDOMIZED, UNTRAINED = "expert", "carried over", "cloned", "randomized", "untrained"
 CONTROLS = (EXPERT, CARRIED, CLONED, RANDOMIZED, UNTRAINED)
-LAST = 20
-"""The updates at the end of training over which experts are compared."""
 SPREAD = (0.5, 0.75, 1.0, 1.5, 2.0)
 """The factors over which domain randomization spreads its environments."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Scale:
-    """How much is trained in a world.
-
-    Attributes:
-        expert_steps: Steps of PPO for an expert.
-        steps: Steps of an imitation.
-        ppo: How policies are trained.
-        reward: The form of the imitator's reward; see `ImitationConfig`.
-        attempts: Experts trained for each level, of which the best is taken.
-    """
-
-    expert_steps: int
-    steps: int
-    ppo: PPOConfig
-    reward: str = "positive"
-    attempts: int = 2
-
-
-_WIDE = PPOConfig(environments=128, segment=32, minibatches=8, learning_rate=1e-3, hidden=(64, 64))
-SCALES = {
-    "cart-pole-swing-up": Scale(600_000, 1_000_000, PPOConfig()),
-    "double-pendulum": Scale(1_500_000, 1_500_000, PPOConfig()),
-    "inverted-double-pendulum": Scale(3_000_000, 2_000_000, _WIDE),
-    "hopper": Scale(8_000_000, 2_000_000, _WIDE),
-    "half-cheetah": Scale(8_000_000, 2_000_000, _WIDE),
-    "walker-2d": Scale(8_000_000, 2_000_000, _WIDE),
-}
-"""The worlds of the study; those of MuJoCo take Euler's steps and four steps of the contact solver."""
+MEASURED = 8
+"""Episodes of mean actions by which a policy is judged in a world."""
+RECORDED = 16
+"""Episodes that are recorded for a seed, of which a run with fewer demonstrations takes the first."""
+_LOG = logging.getLogger("robustirl")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +40,8 @@ class PhysicsSpec(Spec):
         method: `alpha=0.95` and the like for imitations, else one of `CONTROLS`.
         episodes: Demonstrations.
         seed: Decides all draws.
-        expert_steps: Steps of PPO for an expert; those of `SCALES` if None.
-        steps: Steps of an imitation; those of `SCALES` if None.
+        expert_steps: Steps of PPO for an expert.
+        steps: Steps of an imitation.
     """
 
     world: str
@@ -78,12 +50,33 @@ class PhysicsSpec(Spec):
     method: str
     episodes: int
     seed: int
-    expert_steps: int | None = None
-    steps: int | None = None
+    expert_steps: int
+    steps: int
 
     def check(self) -> None:
         """Refuse a world or a parameter that is not there."""
         make_world(self.world, **{self.parameter: self.factor})
+
+    @property
+    def local_experts(self) -> tuple[PhysicsExpertSpec, ...]:
+        """The trainings of which the best is the expert of the learner's world."""
+        return attempts_of(self.world, self.parameter, self.factor, self.expert_steps)
+
+    @property
+    def shown_experts(self) -> tuple[PhysicsExpertSpec, ...]:
+        """The trainings of which the best is the expert that is imitated."""
+        return attempts_of(self.world, self.parameter, 1.0, self.expert_steps)
+
+    @property
+    def alpha(self) -> float | None:
+        """The α of an imitation; 1 for domain randomization, None for the other controls."""
+        if self.method == RANDOMIZED:
+            return 1.0
+        return float(self.method.removeprefix("alpha=")) if self.method.startswith("alpha=") else None
+
+    def is_same_policy(self, other: "PhysicsSpec") -> bool:
+        """Return whether two runs of a batch judge one policy: domain randomization does not know the level."""
+        return self.method == other.method == RANDOMIZED and self.seed == other.seed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +87,7 @@ class PhysicsRecord:
         spec: The run.
         learner_return: The mean return of mean actions in the learner's world.
         expert_return: The same in the expert's world.
-        gap: How far the mixture's states are from the expert's at the end; NaN for controls.
+        gap: How far the player's states are from the expert's at the end; NaN for controls.
         seconds: Time of the run, its share of the batch.
     """
 
@@ -122,109 +115,118 @@ def specs_of(
         42
     """
     methods = [*(f"alpha={alpha:g}" for alpha in alphas), *CONTROLS]
+    scale = scale_of(world)
+    lengths = expert_steps or scale.expert_steps, steps or scale.steps
     return tuple(
-        PhysicsSpec(world, parameter, factor, method, episodes, seed, expert_steps, steps)
+        PhysicsSpec(world, parameter, factor, method, episodes, seed, *lengths)
         for factor in factors
         for method in methods
         for seed in range(seeds)
     )
 
 
-def make_world(name: str, **factors: float) -> physics.PhysicsWorld:
-    """Return a world of the study, its parameters as multiples of the usual ones."""
-    if name not in SCALES:
-        raise InvalidInputError(f"there is no world {name!r} in this study; choose one of {', '.join(SCALES)}.")
-    if name in physics.names():
-        usual = physics.make(name)
-        return usual.changed(**{key: factor * float(usual.parameters[key]) for key, factor in factors.items()})
-    return physics.mujoco_world(name, fast=True, **factors)
+class PhysicsContext:
+    """Train all imitations of a batch in lockstep, and judge every policy in both worlds."""
+
+    def __init__(self, experts: Mapping[PhysicsExpertSpec, RunResult]):
+        self._experts = experts
+
+    def results(self, specs: Sequence[PhysicsSpec], size: int) -> list[RunResult]:  # noqa: ARG002
+        """Compute every run of a batch, which share a world, a parameter and the number of episodes."""
+        first = specs[0]
+        home = make_world(first.world)
+        for factor in {spec.factor for spec in specs} - {1.0}:
+            physics.require_difference(home, make_world(first.world, **{first.parameter: factor}))
+        expert, _ = best_of(self._experts, first.shown_experts)
+        seen = _recorded(home, expert, sorted({spec.seed for spec in specs}), first.episodes)
+        policies, gaps = self._policies(specs, expert, seen)
+        away = [make_world(spec.world, **{spec.parameter: spec.factor}) for spec in specs]
+        keys = [jax.random.key(2000 + spec.seed) for spec in specs]
+        judged = measure_returns([*away, *[home] * len(specs)], policies * 2, keys=keys * 2, episodes=MEASURED)
+        there, back = np.asarray(judged).mean(-1).reshape(2, -1)
+        return [
+            RunResult(PhysicsRecord(spec, float(a), float(b), gap, 0.0), {})
+            for spec, a, b, gap in zip(specs, there, back, gaps, strict=True)
+        ]
+
+    def _policies(
+        self, specs: Sequence[PhysicsSpec], expert: GaussianPolicy, seen: Mapping[int, Recordings]
+    ) -> tuple[list[GaussianPolicy], list[float]]:
+        """Return the policy of every run, and the gap of those that imitate."""
+        found = _imitations(specs, seen)
+        config = scale_of(specs[0].world).ppo
+        clones = {
+            seed: clone_behavior(seen[seed], config=config, key=jax.random.key(seed))
+            for seed in sorted({spec.seed for spec in specs if spec.method == CLONED})
+        }
+        still = jax.tree.map(lambda leaf: leaf * 0, expert)
+        plain: dict[str, Callable[[PhysicsSpec], GaussianPolicy]] = {
+            EXPERT: lambda spec: best_of(self._experts, spec.local_experts)[0],
+            CARRIED: lambda _: expert,
+            UNTRAINED: lambda _: still,
+            CLONED: lambda spec: clones[spec.seed],
+        }
+        for spec in specs:
+            if spec.method in plain:
+                found[spec] = (plain[spec.method](spec), float("nan"))
+        return [found[spec][0] for spec in specs], [found[spec][1] for spec in specs]
+
+
+def _recorded(
+    home: physics.PhysicsWorld, expert: GaussianPolicy, seeds: Sequence[int], episodes: int
+) -> dict[int, Recordings]:
+    """Return the demonstrations of every seed: all are recorded in one call, and fewer are the first of more."""
+    count = max(RECORDED, episodes)
+    whole = record(home, expert, episodes=count * len(seeds), key=jax.random.key(1000))
+    assert whole.actions is not None
+    return {
+        seed: Recordings.from_arrays(
+            whole.observations[place * count :][:episodes],
+            whole.actions[place * count :][:episodes],
+            terminated=whole.terminated[place * count :][:episodes],
+        )
+        for place, seed in enumerate(seeds)
+    }
+
+
+def _imitations(
+    specs: Sequence[PhysicsSpec], seen: Mapping[int, Recordings]
+) -> dict[PhysicsSpec, tuple[GaussianPolicy, float]]:
+    """Return the player and the gap of every imitation of a batch."""
+    scale, name = scale_of(specs[0].world), specs[0].world
+    config = ImitationConfig(steps=specs[0].steps, reward=scale.reward, ppo=scale.ppo)  # pyright: ignore
+    asked = [spec for spec in specs if spec.alpha is not None]
+    fitted: list[PhysicsSpec] = []
+    for spec in asked:
+        if not any(spec.is_same_policy(other) for other in fitted):
+            fitted.append(spec)
+
+    def say(step: ImitationStep) -> None:
+        words = "%s, %s: %d imitations, %d of %d steps, %.0f %% told apart, episodes of %.0f steps"
+        numbers = (len(fitted), step.steps, step.total, 100 * step.accuracy, step.episode_length)
+        _LOG.info(words, name, specs[0].parameter, *numbers)
+
+    # Every environment has a world of its own, the same one for all but domain randomization: one program for all.
+    fits = fit_imitation_many(
+        [_worlds(spec) for spec in fitted],
+        [seen[spec.seed].without_actions() for spec in fitted],
+        [spec.alpha or 1.0 for spec in fitted],
+        config=config,
+        callbacks=[say],
+        keys=[jax.random.key(spec.seed) for spec in fitted],
+        throw=False,
+    )
+    found = {spec: (fit.player, float(fit.verdict.gap)) for spec, fit in zip(fitted, fits, strict=True)}
+    for spec in asked:
+        if spec not in found:
+            found[spec] = found[next(other for other in fitted if spec.is_same_policy(other))]
+    return found
 
 
 def _worlds(spec: PhysicsSpec) -> list[physics.PhysicsWorld]:
     """Return what the environments of a learner are: its world, or those of domain randomization."""
     factors = SPREAD if spec.method == RANDOMIZED else (spec.factor,)
     return [make_world(spec.world, **{spec.parameter: factor}) for factor in factors]
-
-
-class PhysicsContext:
-    """Train experts once, then all imitations of a batch in lockstep."""
-
-    def results(self, specs: Sequence[PhysicsSpec], size: int) -> list[RunResult]:  # noqa: ARG002
-        """Compute every run of a batch, which share a world, a parameter and the number of episodes."""
-        began = time.monotonic()
-        first = specs[0]
-        usual = SCALES[first.world]
-        scale = dataclasses.replace(
-            usual, expert_steps=first.expert_steps or usual.expert_steps, steps=first.steps or usual.steps
-        )
-        home = make_world(first.world)
-        factors = sorted({spec.factor for spec in specs})
-        for factor in {factors[0], factors[-1]} - {1.0}:
-            physics.require_difference(home, make_world(first.world, **{first.parameter: factor}))
-        expert, local = self._experts(first, factors, scale)
-        seeds = sorted({spec.seed for spec in specs})
-        seen = {s: record(home, expert, episodes=first.episodes, key=jax.random.key(1000 + s)) for s in seeds}
-        policies, gaps = self._policies(specs, scale, expert, local, seen)
-        away = [make_world(spec.world, **{spec.parameter: spec.factor}) for spec in specs]
-        keys = [jax.random.key(2000 + spec.seed) for spec in specs]
-        there = np.asarray(measure_returns(away, policies, keys=keys, episodes=8)).mean(-1)
-        back = np.asarray(measure_returns([home] * len(specs), policies, keys=keys, episodes=8)).mean(-1)
-        each = (time.monotonic() - began) / len(specs)
-        return [
-            RunResult(PhysicsRecord(spec, float(a), float(b), gap, each), {})
-            for spec, a, b, gap in zip(specs, there, back, gaps, strict=True)
-        ]
-
-    def _experts(
-        self, first: PhysicsSpec, factors: Sequence[float], scale: Scale
-    ) -> tuple[GaussianPolicy, dict[float, GaussianPolicy]]:
-        """Return the expert of the expert's world, and that of the learner's world at every level."""
-        levels = sorted({1.0, *factors})
-        worlds = [make_world(first.world, **{first.parameter: f}) for f in levels for _ in range(scale.attempts)]
-        keys = list(jax.random.split(jax.random.key(7), len(worlds)))
-        trained: list[PolicyTraining] = train_policies(worlds, steps=scale.expert_steps, config=scale.ppo, keys=keys)
-        # The world's own reward at the end of training tells which attempt was best.
-        returns = [np.nanmean(np.asarray(one.progress.episode_return)[-LAST:]) for one in trained]
-        best = {}
-        for place, level in enumerate(levels):
-            rows = range(place * scale.attempts, (place + 1) * scale.attempts)
-            best[level] = trained[max(rows, key=lambda row: returns[row])].policy
-        return best[1.0], best
-
-    def _policies(
-        self,
-        specs: Sequence[PhysicsSpec],
-        scale: Scale,
-        expert: GaussianPolicy,
-        local: dict[float, GaussianPolicy],
-        seen: dict[int, Recordings],
-    ) -> tuple[list[GaussianPolicy], list[float]]:
-        """Return the policy of every run, and the gap of those that imitate."""
-        config = ImitationConfig(steps=scale.steps, reward=scale.reward, ppo=scale.ppo)  # pyright: ignore
-        imitations = [spec for spec in specs if spec.method.startswith("alpha=") or spec.method == RANDOMIZED]
-        # Every environment has a world of its own, the same one for all but domain randomization: one program for all.
-        fits = fit_imitation_many(
-            [_worlds(spec) for spec in imitations],
-            [seen[spec.seed].without_actions() for spec in imitations],
-            [float(spec.method.removeprefix("alpha=")) if spec.method != RANDOMIZED else 1.0 for spec in imitations],
-            config=config,
-            keys=[jax.random.key(spec.seed) for spec in imitations],
-            throw=False,
-        )
-        found: dict[PhysicsSpec, Any] = {
-            spec: (fit.player, float(fit.verdict.gap)) for spec, fit in zip(imitations, fits, strict=True)
-        }
-        clones = {
-            seed: clone_behavior(seen[seed], config=scale.ppo, key=jax.random.key(seed))
-            for seed in sorted({spec.seed for spec in specs if spec.method == CLONED})
-        }
-        still = jax.tree.map(lambda leaf: leaf * 0, expert)
-        plain = {EXPERT: lambda s: local[s.factor], CARRIED: lambda _: expert, UNTRAINED: lambda _: still}
-        plain[CLONED] = lambda s: clones[s.seed]
-        for spec in specs:
-            if spec.method in plain:
-                found[spec] = (plain[spec.method](spec), float("nan"))
-        return [found[spec][0] for spec in specs], [found[spec][1] for spec in specs]
 
 
 PHYSICS = register(
@@ -234,13 +236,16 @@ PHYSICS = register(
         PhysicsRecord,
         table="results",
         activity="policies",
-        cpu_batch=10_000,  # All methods of a world share its experts, and one compiled program.
+        cpu_batch=10_000,  # All methods of a world share its demonstrations, and one compiled program.
         gpu_batch=10_000,
         min_batches_for_pool=1000,
         warm_up=False,
         batch_key=lambda spec: (spec.world, spec.parameter, spec.episodes, spec.expert_steps, spec.steps),
         program_key=lambda spec: spec.world,
         context_key=lambda _: None,
-        make_context=lambda *_: PhysicsContext(),
+        make_context=lambda _, experts: PhysicsContext(experts),
+        load_dependencies=lambda find, specs: experts_of(
+            find, (expert for spec in specs for expert in (*spec.local_experts, *spec.shown_experts))
+        ),
     )
 )

@@ -1,0 +1,157 @@
+"""The experts of the study of physics: trained once for every level of a parameter, and kept as runs of their own."""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl.control import GaussianPolicy, measure_returns, train_policies
+from robustirl.envs import physics
+from robustirl.paper.studies.physics_worlds import make_world, scale_of
+from robustirl.sweeps import Kind, RunResult, Spec, register
+
+MEASURED = 16
+"""Episodes of mean actions by which experts are compared."""
+_LOG = logging.getLogger("robustirl")
+
+
+@dataclasses.dataclass(frozen=True)
+class PhysicsExpertSpec(Spec):
+    """One training of an expert.
+
+    Attributes:
+        world: The world.
+        parameter: What is changed; empty in the usual world, whose expert serves all parameters.
+        factor: Its value, as a multiple of the usual one.
+        steps: Steps of PPO.
+        attempt: Decides all draws.
+    """
+
+    world: str
+    parameter: str
+    factor: float
+    steps: int
+    attempt: int
+
+    def make_world(self) -> physics.PhysicsWorld:
+        """Return the world that the expert is trained in."""
+        return make_world(self.world, **({self.parameter: self.factor} if self.parameter else {}))
+
+    def check(self) -> None:
+        """Refuse a world or a parameter that is not there."""
+        self.make_world()
+
+
+@dataclasses.dataclass(frozen=True)
+class PhysicsExpertRecord:
+    """What an expert earns.
+
+    Attributes:
+        spec: The run.
+        mean_return: Of mean actions in its own world.
+        seconds: Time of the run, its share of the batch.
+    """
+
+    spec: PhysicsExpertSpec
+    mean_return: float
+    seconds: float
+
+
+def attempts_of(world: str, parameter: str, factor: float, steps: int) -> tuple[PhysicsExpertSpec, ...]:
+    """Return the trainings of which the best is the expert of this level.
+
+    Example:
+        >>> {spec.parameter for spec in attempts_of("hopper", "mass", 1.0, 100)}
+        {''}
+    """
+    usual = factor == 1
+    return tuple(
+        PhysicsExpertSpec(world, "" if usual else parameter, factor, steps, attempt)
+        for attempt in range(scale_of(world).attempts)
+    )
+
+
+def best_of(
+    experts: Mapping[PhysicsExpertSpec, RunResult], attempts: Iterable[PhysicsExpertSpec]
+) -> tuple[GaussianPolicy, float]:
+    """Return the policy that earns most among some trainings, and what it earns."""
+    found = max((experts[spec] for spec in attempts), key=lambda result: result.record.mean_return)
+    return policy_from(found.arrays), found.record.mean_return
+
+
+class PhysicsExpertContext:
+    """Train the experts of a world in lockstep."""
+
+    def results(self, specs: Sequence[PhysicsExpertSpec], size: int) -> list[RunResult]:  # noqa: ARG002
+        """Return the experts of some specs, which share a world and the number of steps."""
+        worlds = [spec.make_world() for spec in specs]
+        config, name = scale_of(specs[0].world).expert_ppo, specs[0].world
+        trained = train_policies(
+            worlds,
+            steps=specs[0].steps,
+            config=config,
+            callback=lambda done, total: _LOG.info("%s: %d experts, %d of %d steps", name, len(specs), done, total),
+            keys=[jax.random.key(7 + spec.attempt) for spec in specs],
+        )
+        policies = [one.policy for one in trained]
+        keys = [jax.random.key(11)] * len(specs)
+        returns = np.asarray(measure_returns(worlds, policies, keys=keys, episodes=MEASURED)).mean(-1)
+        for spec, value in zip(specs, returns, strict=True):
+            _LOG.info("%s earns %.0f", spec, value)
+        return [
+            RunResult(PhysicsExpertRecord(spec, float(value), 0.0), arrays_of(policy))
+            for spec, value, policy in zip(specs, returns, policies, strict=True)
+        ]
+
+
+def experts_of(
+    find: Callable[[PhysicsExpertSpec], RunResult], specs: Iterable[PhysicsExpertSpec]
+) -> dict[PhysicsExpertSpec, RunResult]:
+    """Return some experts, looked up."""
+    return {spec: find(spec) for spec in dict.fromkeys(specs)}
+
+
+def arrays_of(policy: GaussianPolicy) -> dict[str, np.ndarray]:
+    """Return a policy of two hidden layers as arrays that a store keeps."""
+    named = {f"weights_{place}": part for place, part in enumerate(policy.weights)}
+    named |= {f"biases_{place}": part for place, part in enumerate(policy.biases)}
+    return {name: np.asarray(part) for name, part in {**named, "log_deviation": policy.log_deviation}.items()}
+
+
+def policy_from(arrays: Mapping[str, np.ndarray]) -> GaussianPolicy:
+    """Return the policy that `arrays_of` took apart.
+
+    Example:
+        >>> from robustirl.control import network_policy
+        >>> policy = network_policy(3, 1, hidden=(4, 4), key=jax.random.key(0))
+        >>> again = policy_from(arrays_of(policy))
+        >>> bool((again.mean(jnp.ones(3)) == policy.mean(jnp.ones(3))).all()), len(again.biases)
+        (True, 2)
+    """
+    weights, biases = (
+        tuple(jnp.asarray(arrays[name]) for name in sorted(arrays) if name.startswith(kind))
+        for kind in ("weights_", "biases_")
+    )
+    return GaussianPolicy(weights, biases, jnp.asarray(arrays["log_deviation"]))
+
+
+PHYSICS_EXPERT = register(
+    Kind(
+        "physics-expert",
+        PhysicsExpertSpec,
+        PhysicsExpertRecord,
+        table="experts",
+        activity="training experts",
+        cpu_batch=10_000,  # All levels of a world are one compiled program.
+        gpu_batch=10_000,
+        min_batches_for_pool=1000,
+        warm_up=False,
+        batch_key=lambda spec: (spec.world, spec.steps),
+        program_key=lambda spec: spec.world,
+        context_key=lambda _: None,
+        make_context=lambda *_: PhysicsExpertContext(),
+    )
+)

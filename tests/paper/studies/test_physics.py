@@ -1,0 +1,146 @@
+"""The study of physics: statistics and rules for α on hand-made runs, refusals, and a small run to its tables."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from robustirl.cli import main
+from robustirl.errors import InvalidInputError
+from robustirl.paper.studies.physics import PhysicsStudy
+from robustirl.paper.studies.physics_results import (
+    Cell,
+    improvement_interval,
+    interquartile_mean,
+    interval,
+    normalized,
+    probability_of_improvement,
+    rows_of,
+)
+from robustirl.paper.studies.physics_rules import (
+    ORACLE,
+    OTHER_LEVELS,
+    OTHER_PARAMETERS,
+    OTHER_WORLDS,
+    choice_rows,
+    choose_alpha,
+    learns_from,
+)
+from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsRecord, PhysicsSpec, specs_of
+
+
+def test_statistics_have_their_hand_computed_values():
+    # Of eight numbers the two smallest and the two largest go: (3 + 4 + 5 + 6) / 4.
+    assert interquartile_mean([8, 1, 3, 4, 100, 6, 5, -50]) == pytest.approx(4.5)
+    # Three of four pairs are larger, one is equal: 3.5 / 4; in the second level none of one.
+    first, second = [np.array([1.0, 2.0]), np.array([0.0])], [np.array([1.0, 0.0]), np.array([1.0])]
+    assert probability_of_improvement(first[0], second[0]) == 0.875
+    assert probability_of_improvement(first, second) == 0.4375
+    # Two values, each drawn with probability 1/2 twice: the mean is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4.
+    assert interval(np.array([0.0, 1.0])) == (0.0, 1.0)
+    # Levels that differ do not widen an interval, since seeds are drawn within each.
+    assert interval([np.full(3, 1.0), np.full(3, 3.0)]) == (2.0, 2.0)
+    assert improvement_interval([np.array([2.0, 2.0])], [np.array([1.0, 3.0])]) == (0.0, 1.0)
+
+
+def _records(world, parameter, factor, returns, episodes=16):
+    """Return runs of two seeds; a policy that does nothing earns 10, the experts 110 and 210."""
+    fixed = {"untrained": (10, 10), "expert": (110, 0), "carried over": (0, 210), "cloned": (10, 10)}
+    fixed |= {"randomized": (60, 110)}
+    for method, (there, back) in {**fixed, **returns}.items():
+        for seed in range(2):
+            spec = PhysicsSpec(world, parameter, factor, method, episodes, seed, 1, 1)
+            yield PhysicsRecord(spec, float(there), float(back), 0.0, 0.0)
+
+
+def test_returns_are_normalized_in_each_world_by_its_own_expert():
+    cells = normalized(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}))
+    found = cells[Cell("hopper", "mass", 16, 2.0)]["alpha=1"]
+    assert found["learner_return"].tolist() == [0.5, 0.5]
+    assert found["expert_return"].tolist() == [0.25, 0.25]
+    rows = rows_of(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60), "alpha=0.9": (110, 10)}))
+    (robust,) = [row for row in rows if row[4] == "alpha=0.9"]
+    assert robust[5:] == (2, "1.00", "1.00 to 1.00", "1.00", "0.00", "0.00 to 0.00", "0.00", "1.00")
+
+
+def _cells():
+    """Return two levels at which 0.9 is better, friction where 1 is, and another world where both are equal."""
+    better, worse = {"alpha=1": (60, 60), "alpha=0.9": (70, 70)}, {"alpha=1": (60, 60), "alpha=0.9": (20, 20)}
+    same = {"alpha=1": (60, 60), "alpha=0.9": (60, 60)}
+    places = [("mass", 0.5, worse), ("mass", 1.0, same), ("mass", 1.5, better), ("mass", 2.0, better)]
+    rows = [_records("hopper", parameter, factor, returns) for parameter, factor, returns in places]
+    rows += [_records("hopper", "friction", factor, worse) for factor in (1.0, 2.0)]
+    return [*itertools.chain(*rows), *_records("walker-2d", "mass", 2.0, same)]
+
+
+def test_a_rule_never_sees_the_level_it_is_judged_at():
+    records = _cells()
+    cells = normalized(records)
+    heavy, light = Cell("hopper", "mass", 16, 2.0), Cell("hopper", "mass", 16, 0.5)
+    choose = lambda cell, source: choose_alpha(cells, cell, "learner_return", source)  # noqa: E731
+    assert choose(heavy, ORACLE) == "alpha=0.9"
+    assert choose(light, ORACLE) == "alpha=1"
+    # Without the level itself 0.9 has the mean of (-0.4, 0, 0.1) against α = 1 for the heavy one, (0, 0.1, 0.1) else.
+    assert choose(heavy, OTHER_LEVELS) == "alpha=1"
+    assert choose(light, OTHER_LEVELS) == "alpha=0.9"
+    assert choose(heavy, OTHER_PARAMETERS) == "alpha=1"
+    assert choose(heavy, OTHER_WORLDS) == "alpha=1"  # Equally good: the larger α.
+    usual = Cell("hopper", "mass", 16, 1.0)
+    assert not learns_from(OTHER_PARAMETERS, usual, Cell("hopper", "friction", 16, 1.0))  # It is the same world.
+    assert not learns_from(OTHER_LEVELS, heavy, light._replace(episodes=4))
+    alone = normalized(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}))
+    assert choose_alpha(alone, heavy, "learner_return", OTHER_LEVELS) is None
+
+
+def test_the_table_of_choices_leaves_out_the_usual_world_and_names_the_oracle():
+    rows = [row for row in choice_rows(_cells()) if row[:4] == ("hopper", "mass", 16, "learner's world")]
+    found = {row[4]: row[5:] for row in rows}
+    assert found["alpha=0.9"][:2] == (3, "")
+    # 0.1, 0.6 and 0.6, twice each; of six numbers the smallest and the largest go: (0.1 + 3 · 0.6) / 4.
+    assert float(found["alpha=0.9"][2]) == pytest.approx(0.475, abs=0.006)
+    assert found[ORACLE][:2] == (3, "1 0.9 0.9")
+    assert found[OTHER_LEVELS][:2] == (3, "0.9 1 1")
+    assert found[ORACLE][-2] == "0.83"  # Half at the first level, one at the others.
+    assert float(found[OTHER_LEVELS][2]) <= float(found[ORACLE][2])
+
+
+def test_options_that_cannot_be_run_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="there is no world 'hoper' in this study; choose among cart-pole"):
+        PhysicsStudy(worlds=("hoper",)).requested()
+    with pytest.raises(InvalidInputError, match="need at least one value each"):
+        PhysicsStudy(factors=()).requested()
+    with pytest.raises(InvalidInputError, match="--steps is 5"):
+        PhysicsStudy(steps=5).requested()
+    with pytest.raises(InvalidInputError, match="cart-pole-swing-up has no parameter 'weight'"):
+        PhysicsStudy(parameters=("weight",)).requested()[0].check()
+    assert main(["study", "physics", "--stores", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
+
+
+def test_the_request_is_complete_and_shares_experts():
+    study = PhysicsStudy(parameters=("mass", "gravity"), factors=(1.0, 2.0), alphas=(1.0, 0.9), fewer=(4,), seeds=3)
+    runs = study.requested()
+    assert len(runs) == 3 * 2 * (2 + len(CONTROLS)) * 3  # Cases, levels, methods, seeds.
+    assert {(run.parameter, run.episodes) for run in runs} == {("mass", 16), ("gravity", 16), ("mass", 4)}
+    experts = {expert for run in runs for expert in (*run.shown_experts, *run.local_experts)}
+    assert {(one.parameter, one.factor) for one in experts} == {("", 1.0), ("mass", 2.0), ("gravity", 2.0)}
+    assert len({expert.attempt for expert in experts}) == 2
+    first = specs_of("hopper", "mass", [1.0], [0.95], 16, 1)[0]
+    assert first.alpha == 0.95
+    assert dataclasses.replace(first, method="randomized").alpha == 1
+    assert dataclasses.replace(first, method="cloned").alpha is None
+
+
+@pytest.mark.slow
+def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, capsys):
+    out, again = tmp_path / "out", tmp_path / "again"
+    given = ["--expert-steps", "4096", "--steps", "4096", "--seeds", "2", "--factors", "1", "2", "--alphas", "1", "0.9"]
+    assert main(["study", "physics", *given, "--out", str(out), "--log-file", str(tmp_path / "log")]) == 0
+    assert "10 imitations, 4096 of 4096 steps" in (tmp_path / "log").read_text()  # 2 x 2 x 2, and 2 randomized.
+    table = (out / "physics-alpha.md").read_text()
+    stamp = sorted((path.name, path.stat().st_mtime_ns) for path in (out / "batches").iterdir())
+    assert main(["study", "physics", *given, "--out", str(out)]) == 0
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in (out / "batches").iterdir()) == stamp
+    assert main(["study", "physics", "--stores", str(out), "--out", str(again)]) == 0
+    assert (again / "physics-alpha.md").read_text() == table
+    capsys.readouterr()
