@@ -18,10 +18,12 @@ ALPHAS = np.array([1.0, 0.9, 0.8])
 def curves(**given):
     """Return curves of three candidates that nothing speaks against, but for what is given."""
     columns = {"gap": [0.0, 0.01, 0.02], "distance": [0.0, 0.1, 0.2], "excess": [0, 0, 0], "arrival": [1, 1, 1]}
-    columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1], "second_gain": [0, 0, 0]}
-    columns |= {k: v for k, v in given.items() if k != "planned"}
+    columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1], "own_gains": np.zeros((3, 3))}
+    single = {"avoidable_gap": 0.0, "sampling_error": 0.0, "direction": "unknown"}
+    columns |= {k: v for k, v in given.items() if k not in ("planned", *single)}
     numbers = {name: np.array(values, float) for name, values in columns.items()}
-    return AlphaCurves(candidates=ALPHAS, planned=np.array(given.get("planned", [1, 1, 1]), bool), **numbers)
+    single |= {k: v for k, v in given.items() if k in single}
+    return AlphaCurves(candidates=ALPHAS, planned=np.array(given.get("planned", [1, 1, 1]), bool), **numbers, **single)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,13 @@ def curves(**given):
         ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
         ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
         ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
+        # The opponent misses 0.01 and 0.02 and explains nothing, which is allowed
+        ({"distance": [0.0] * 3, "sampling_error": 0.1}, [1, 1, 0], ""),  # up to a tenth of the sampling error,
+        ({"distance": [0.0] * 3, "sampling_error": 0.1, "direction": "calmer"}, [1, 0, 0], "moves the player by 0"),
+        ({"distance": [0.0] * 3, "sampling_error": 0.02, "direction": "noisier"}, [1, 1, 1], ""),  # or all of it,
+        ({"distance": [0.0] * 3, "avoidable_gap": 0.06}, [1, 1, 0], ""),  # a fifth of what a longer fit would match,
+        # and, if noise is proved, 0.6 of what no policy can match.
+        ({"gap": [0.02, 0.03, 0.04], "distance": [0.02] * 3, "direction": "noisier"}, [1, 1, 0], ""),
     ],
 )
 def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, why):
@@ -54,8 +63,8 @@ def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, wh
         ([0, 9.5, 10], [0, 1, 1], 0.02, 1, True, "higher by 9.5 ± 1"),  # Enough, and closer to 1.
         ([0, 5, 10], [0, 1, 1], 0.02, 2, True, "α is 0.8"),
         ([0, 5, 10], [0, 1, 1], 0.2, 1, True, "α is 0.9"),
-        ([0, 5, 10], [0, 4, 7], 0.02, 0, False, "than the two halves of the data differ"),
-        ([0, 5, 10], [0, 1, 5], 0.02, 1, True, "higher by 5 ± 1"),  # 3.5 against 2.5, less 1.5 errors.
+        ([0, 5, 10], [0, 6, 11], 0.02, 0, False, "than the two halves of the data differ"),
+        ([0, 5, 10], [0, 1, 7], 0.02, 1, True, "higher by 5 ± 1"),  # 4 against 3, less one error.
         ([0, -1, -2], [0, 0, 0], 0.02, 0, False, "than the two halves of the data differ"),
     ],
 )
@@ -68,14 +77,27 @@ def test_the_gain_decides_among_the_admissible(gain, error, gap, place, decisive
 def test_a_second_judge_is_heard():
     gains = {"gain": [0, 8, 10], "gain_error": [0, 1, 1]}
     assert choose_candidate(curves(**gains), 100)[0] == 2
-    assert choose_candidate(curves(**gains, second_gain=[0, 3, 2]), 100)[0] == 1  # .8 and 1 against 1 and 2/3.
-    assert choose_candidate(curves(**gains, second_gain=[0, -3, -2]), 100)[0] == 2  # Nothing to compare with.
+    own = np.zeros((3, 3))
+    own[2] = [0, 3, 2]  # By the reward of the fit that the first judge chooses.
+    assert choose_candidate(curves(**gains, own_gains=own), 100)[0] == 1  # .8 and 1 against 1 and 2/3.
+    assert choose_candidate(curves(**gains, own_gains=-own), 100)[0] == 2  # Nothing to compare with.
+    assert choose_candidate(curves(**gains, own_gains=own[::-1]), 100)[0] == 2  # The others are not heard.
+
+
+def test_a_calmer_expert_needs_a_clearer_gain():
+    gains = {"gain": [0, 5, 5], "gain_error": [0, 4, 4]}  # 1.25 standard errors.
+    assert choose_candidate(curves(**gains), 100)[0] == 1
+    assert choose_candidate(curves(**gains, direction="calmer"), 100)[0] == 0
 
 
 def test_few_episodes_and_a_single_candidate_decide_nothing():
     assert choose_candidate(curves(), episodes=9)[:2] == (0, False)
-    one = {field.name: getattr(curves(), field.name)[:1] for field in dataclasses.fields(AlphaCurves)}
-    assert choose_candidate(AlphaCurves(**one), 100) == (0, False, "α stays 1: there is no other candidate.")
+    one = {name: value[:1] for name, value in vars(curves()).items() if isinstance(value, np.ndarray)}
+    assert choose_candidate(dataclasses.replace(curves(), **one), 100) == (
+        0,
+        False,
+        "α stays 1: there is no other candidate.",
+    )
 
 
 @functools.cache

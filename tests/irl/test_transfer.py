@@ -39,7 +39,8 @@ def test_a_robust_fit_or_a_match_makes_transfer_needless():
     walks = walks_of(theirs, planning.expert_policy(theirs, env.reward), 300)
     found = fit_transfer(env.mdp(0.0), walks)
     assert not found.recommended
-    assert found.note == f"transfer is not recommended, since the robust fit at α = {found.selection.alpha:g} stands."
+    assert found.selection.alpha < 1
+    assert "transfer is not recommended" in found.note
     same = fit_transfer(theirs, walks)
     assert not same.recommended
     assert "transfer is not recommended" in same.note

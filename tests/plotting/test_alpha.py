@@ -19,7 +19,10 @@ def selection(alpha=0.9):
         planned=zeros == 0,
         gain=np.array([0.0, 2.0, 3.0]),
         gain_error=np.array([0.0, 0.5, 0.6]),
-        second_gain=zeros,
+        own_gains=np.zeros((3, 3)),
+        avoidable_gap=0.0,
+        sampling_error=0.2,
+        direction="unknown",
         log_likelihood=zeros,
         log_likelihood_error=zeros,
         admissible=np.array([True, True, False]),
@@ -33,7 +36,8 @@ def selection(alpha=0.9):
 def test_the_curves_are_those_of_the_selection():
     left, right = figure_alpha(selection()).axes
     explained, missed, chosen = left.lines
-    assert np.allclose(explained.get_ydata(), [0.0, 0.16, 0.24])  # 0.8 of what is explained.
+    # 0.8 of what is explained, and a tenth of the sampling error.
+    assert np.allclose(explained.get_ydata(), [0.02, 0.18, 0.26])
     assert np.allclose(missed.get_ydata(), [0.0, 0.01, 0.19])
     assert np.allclose(chosen.get_xdata(), 0.1)
     labels = [text.get_text() for text in right.get_legend().get_texts()]  # pyright: ignore[reportOptionalMemberAccess]

@@ -15,7 +15,6 @@ from robustirl.irl.adversarial.fit import fit_imitation_many as fit_imitation_ma
 from robustirl.irl.adversarial.result import ImitationFit as ImitationFit
 from robustirl.irl.adversarial.result import ImitationStep as ImitationStep
 from robustirl.irl.alpha_profile import profile_alpha as profile_alpha
-from robustirl.irl.alpha_rules import SHARE as SHARE
 from robustirl.irl.alpha_rules import AlphaCurves as AlphaCurves
 from robustirl.irl.alpha_rules import choose_candidate as choose_candidate
 from robustirl.irl.alpha_selection import CANDIDATES as CANDIDATES
@@ -64,6 +63,7 @@ from robustirl.irl.relative_entropy.result import RelativeEntropyFit as Relative
 from robustirl.irl.saving import load_fit as load_fit
 from robustirl.irl.saving import save_fit as save_fit
 from robustirl.irl.transfer import Transfer as Transfer
+from robustirl.irl.transfer import compare_transfer as compare_transfer
 from robustirl.irl.transfer import fit_transfer as fit_transfer
 
 if not TYPE_CHECKING:

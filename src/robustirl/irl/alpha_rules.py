@@ -9,7 +9,7 @@ that of player and opponent together, all discounted. Two distances describe a f
 At α = 1 both are the gap of standard IRL. A smaller α moves the player away from the expert (D grows) towards what the
 expert would do undisturbed, as long as the opponent brings the mixture back (g stays). An α is *admissible* if
 
-    g(α) - g(1) <= max(SHARE · (D(α) - D(1)), NEGLIGIBLE)        and        D(α) >= D(1) - NEGLIGIBLE,
+    g(α) - g(1) <= SHARE · (D(α) - D(1)) + slack        and        D(α) >= D(1) - slack,
 
 that is, if at most this share of what the opponent changes misses the expert; if the player alone puts at most EXCESS
 more mass than standard IRL on states that it visits more than three times as often as the expert; if D(α) <= FARTHEST;
@@ -18,11 +18,17 @@ episodes end no later and no less often than that of standard IRL (`arrivals.py`
 while g does, and where a push is final the player waits in a few states. These rules refuse both without knowing the
 cause.
 
+The slack is what distances cannot tell apart: a part of the sampling error of ρ_E, and a part of what standard IRL
+misses although some policy would not (a fit that was not carried to its end). Where the expert's own moves prove that
+its world is the noisier one (`demonstrations.estimate_alpha`), the opponent may also miss a part of g(1), because what
+no policy of the learner can match is noise.
+
 Among the admissible α rewards decide. Standard IRL is fitted to each half of the episodes; its rewards judge the return
-of every player, and the difference between the two halves is the standard error. A gain counts less MARGIN errors, and
-only if that is positive. Standard IRL takes noise for intent, so that its rewards favor a strong opponent. The robust
-fit that they would choose is therefore a second judge: gains under either, as shares of the largest, are averaged, and
-the largest α with at least ENOUGH of the best average is taken.
+of every player, and the difference between the two halves is the standard error. A gain counts less one standard error
+(CALMER_MARGIN errors if the moves prove a calmer expert), and only if that is positive. Standard IRL takes noise for
+intent, so that its rewards favor a strong opponent. The robust fit that they would choose is therefore a second judge:
+gains under either, as shares of the largest, are averaged, and the largest α with at least ENOUGH of the best average
+is taken.
 """
 
 import dataclasses
@@ -33,12 +39,17 @@ from jaxtyping import Bool, Float
 FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
 SHARE = 0.8  # Of what the opponent changes, the part that may miss the expert.
 NEGLIGIBLE = 1e-3  # A gap in l1 that says nothing: fits end this far from their limits.
+SAMPLING = {"noisier": 1.0, "unknown": 0.1, "calmer": 0.05}  # Part of the sampling error that may be missed.
+UNFINISHED = 0.2  # Part of the gap of standard IRL above the least possible one that may be missed.
+UNMATCHED = 0.6  # Part of the gap of standard IRL that may be missed if the moves prove a noisier expert.
 EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
 OFTEN = 3.0
 LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost.
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
+SMALL_GAP = NEGLIGIBLE / UNFINISHED  # Of standard IRL: whether it could be smaller makes no difference.
 WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
-MARGIN = 1.5  # Standard errors that a gain is lowered by before it counts.
+MARGIN = 1.0  # Standard errors that a gain is lowered by before it counts,
+CALMER_MARGIN = 1.5  # and if the moves prove a calmer expert.
 ENOUGH = 0.9  # Of the best gain.
 
 
@@ -55,7 +66,11 @@ class AlphaCurves:
         planned: `[K]`, whether planning succeeded.
         gain: `[K]`, return of the player less that of standard IRL, by rewards learned from the two halves of the data.
         gain_error: `[K]`, its standard error.
-        second_gain: `[K]`, the same by the reward of the robust fit that `gain` would choose; zeros if it chooses none.
+        own_gains: `[K, K]`, the same by the rewards of the fits themselves, a row each; the fit that `gain` would
+            choose is the second judge.
+        avoidable_gap: How far standard IRL stays above the least gap that any policy has; 0 if its gap is small.
+        sampling_error: Of the expert's occupancy: half of the distance between those of the two halves of the data.
+        direction: `noisier`, `calmer` or `unknown`: what the moves prove about the expert's world.
     """
 
     candidates: Float[np.ndarray, " K"]
@@ -66,7 +81,10 @@ class AlphaCurves:
     planned: Bool[np.ndarray, " K"]
     gain: Float[np.ndarray, " K"]
     gain_error: Float[np.ndarray, " K"]
-    second_gain: Float[np.ndarray, " K"]
+    own_gains: Float[np.ndarray, "K K"]
+    avoidable_gap: float
+    sampling_error: float
+    direction: str
 
     @property
     def explained(self) -> Float[np.ndarray, " K"]:
@@ -78,6 +96,17 @@ class AlphaCurves:
         """g(α) - g(1), how much larger the occupancy gap is than that of standard IRL."""
         return self.gap - self.gap[0]
 
+    @property
+    def slack(self) -> float:
+        """What the distances cannot tell apart."""
+        slack = max(NEGLIGIBLE, UNFINISHED * self.avoidable_gap, SAMPLING[self.direction] * self.sampling_error)
+        return slack + (UNMATCHED * float(self.gap[0]) if self.direction == "noisier" else 0.0)
+
+    @property
+    def most_missed(self) -> Float[np.ndarray, " K"]:
+        """What an opponent may miss at most to be admissible."""
+        return SHARE * np.maximum(self.explained, 0) + self.slack
+
 
 def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
     """Return which candidates are no worse than α = 1 by what the learner can see.
@@ -85,12 +114,15 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
     Example:
         >>> zeros, ones = np.zeros(3), np.ones(3)
         >>> gap, distance = np.array([0.0, 0.01, 0.05]), np.array([0.0, 0.04, 0.05])
-        >>> curves = AlphaCurves(np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, *[zeros] * 3)
+        >>> curves = AlphaCurves(
+        ...     np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, zeros, zeros, np.zeros((3, 3)), 0, 0,
+        ...     "unknown",
+        ... )
         >>> admissible_candidates(curves).tolist()
         [True, True, False]
     """
-    fine = curves.planned & (curves.missed <= np.maximum(SHARE * curves.explained, NEGLIGIBLE))
-    fine &= (curves.explained >= -NEGLIGIBLE) & (curves.excess <= curves.excess[0] + EXCESS)
+    fine = curves.planned & (curves.missed <= curves.most_missed)
+    fine &= (curves.explained >= -curves.slack) & (curves.excess <= curves.excess[0] + EXCESS)
     fine &= (curves.distance <= FARTHEST) & (curves.gap[0] <= WORST_STANDARD_GAP)
     fine[0] = True
     return np.logical_and.accumulate(fine) & (curves.arrival >= 1 - LATER)
@@ -111,15 +143,17 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
     admissible = admissible_candidates(curves)
     if not admissible[1:].any():
         return 0, True, f"α stays 1: {_refusal(curves, 1)}."
-    safe = curves.gain - MARGIN * curves.gain_error
+    margin = CALMER_MARGIN if curves.direction == "calmer" else MARGIN
+    safe = curves.gain - margin * curves.gain_error
     sure = admissible & (safe > 0)
     if not sure.any():
         note = "no admissible α is better than 1 by more than the two halves of the data differ"
         return 0, False, f"α stays 1: {note}."
     worth = safe / safe[sure].max()
-    if (best := curves.second_gain[sure].max()) > 0:
-        worth = (worth + curves.second_gain / best) / 2
-    place = int(np.argmax(sure & (worth >= ENOUGH * worth[sure].max())))
+    second = curves.own_gains[_first_enough(worth, sure)]
+    if (best := second[sure].max()) > 0:
+        worth = (worth + second / best) / 2
+    place = _first_enough(worth, sure)
     note = (
         f"α is {curves.candidates[place]:g}: the opponent explains {curves.explained[place]:.2g} of the expert's visits"
         f" in l1, misses {max(curves.missed[place], 0):.2g}, and the player's return is higher by"
@@ -128,12 +162,17 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
     return place, True, note
 
 
+def _first_enough(worth: Float[np.ndarray, " K"], sure: Bool[np.ndarray, " K"]) -> int:
+    """Return the largest α whose worth is enough."""
+    return int(np.argmax(sure & (worth >= ENOUGH * worth[sure].max())))
+
+
 def _refusal(curves: AlphaCurves, place: int) -> str:
     """Return why a candidate is not admissible: the first rule that it breaks."""
     told = f"already at α = {curves.candidates[place]:g} "
     if not curves.planned[place]:
         return f"{told}the planner could not reach its accuracy"
-    if curves.missed[place] > max(SHARE * curves.explained[place], NEGLIGIBLE) or curves.explained[place] < -NEGLIGIBLE:
+    if curves.missed[place] > curves.most_missed[place] or curves.explained[place] < -curves.slack:
         return (
             f"{told}the opponent moves the player by {curves.explained[place]:.2g} in l1 and misses the expert's visits"
             f" by {curves.missed[place]:.2g} more than standard IRL"

@@ -11,11 +11,19 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from robustirl._runtime import ShortRepr, draw, html_columns, joined, released, working_precision
-from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occupancy
+from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_alpha, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
-from robustirl.irl.alpha_rules import FEWEST_EPISODES, OFTEN, AlphaCurves, admissible_candidates, choose_candidate
+from robustirl.irl.alpha_rules import (
+    FEWEST_EPISODES,
+    OFTEN,
+    SMALL_GAP,
+    AlphaCurves,
+    admissible_candidates,
+    choose_candidate,
+)
 from robustirl.irl.arrivals import arrivals
+from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
 from robustirl.irl.mce.result import Fit
@@ -34,7 +42,8 @@ class AlphaSelection(AlphaCurves, ShortRepr):
     """The α that was chosen, and the curves that decided; every array has one entry a candidate.
 
     The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `arrival`, `planned`, `gain`,
-    `gain_error` and `second_gain`.
+    `gain_error`, `own_gains`, `avoidable_gap`, `sampling_error` and
+    `direction`.
 
     Attributes:
         alpha: α, one of the candidates.
@@ -101,6 +110,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
             excess=float(self.explained[chosen]),
             moves=moves,
             confidence=confidence,
+            direction=self.direction,
         )
 
 
@@ -110,17 +120,20 @@ def select_alpha(
     demonstrations: Demonstrations,
     *,
     candidates: Sequence[float | int] | None = None,
+    actions: bool | None = None,
     tail: str = "chain",
     reward: AbstractReward | None = None,
     **options: Any,
 ) -> AlphaSelection:
-    """Choose α by fitting every candidate to the demonstrations; states alone are used.
+    """Choose α by fitting every candidate to the demonstrations.
 
     Args:
         mdp: The learner's world.
         demonstrations: What the expert did.
         candidates: The α to compare; 1 is added if it is missing. Thirteen from 1 to 0.6 if omitted (five in worlds of
             more than 5000 states).
+        actions: Whether recorded actions may prove that the expert's world is noisier or calmer; by default if there
+            are any. All else rests on states alone.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         reward: The reward model; one parameter per state if omitted.
         **options: Further arguments of `fit_many`, such as `optimizer` and `steps`.
@@ -161,10 +174,10 @@ def select_alpha(
     alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])
     players, judges = [one.player for one in fitted], tuple(np.asarray(half.reward) for half in halves)
     gains = [player_gains(alone, players, judge, mdp) for judge in judges]
-    curves = _curves(mdp, alphas, fitted, alone, gains, occupancies[0])
-    first, _, _ = choose_candidate(curves, len(demonstrations))
-    if first > 0:
-        curves = dataclasses.replace(curves, second_gain=player_gains(alone, players, fitted[first].reward, mdp))
+    own_gains = np.array([player_gains(alone, players, one.reward, mdp) for one in fitted])
+    curves = _curves(
+        mdp, alphas, fitted, alone, gains, own_gains, occupancies, noise_direction(mdp, demonstrations, actions)
+    )
     place, decisive, note = choose_candidate(curves, len(demonstrations))
     scores = [_per_episode(mdp, one, demonstrations) for one in fitted]
     return AlphaSelection(
@@ -187,21 +200,56 @@ def _curves(
     fits: Sequence[Fit],
     alone: Float[np.ndarray, "K S"],
     gains: Sequence[Float[np.ndarray, " K"]],
-    expert: Float[np.ndarray, " S"],
+    own_gains: Float[np.ndarray, "K K"],
+    occupancies: Sequence[Float[np.ndarray, " S"]],
+    direction: str,
 ) -> AlphaCurves:
-    """Return what the fits look like to the learner; `gains` are those by the rewards of the two halves, or none."""
+    """Return what the fits look like to the learner.
+
+    `gains` are those by the rewards of the two halves, or none; `occupancies` those of all episodes and of the halves.
+    """
+    expert, *halves = occupancies
     arrived, zeros = arrivals(mdp, alone, expert), np.zeros(len(fits))
+    gap = np.array([float(one.verdict.occupancy_gap) for one in fits])
     return AlphaCurves(
         candidates=np.array(alphas),
-        gap=np.array([float(one.verdict.occupancy_gap) for one in fits]),
+        gap=gap,
         distance=np.abs(alone - expert).sum(1),
         excess=np.maximum(alone - OFTEN * expert, 0).sum(1),
         arrival=arrived / arrived[0] if arrived[0] > 0 else zeros + 1,
         planned=np.array([bool(one.verdict.valid) for one in fits]),
         gain=(gains[0] + gains[1]) / 2 if gains else zeros,
         gain_error=np.abs(gains[0] - gains[1]) / 2 if gains else zeros + np.inf,
-        second_gain=zeros,
+        own_gains=own_gains,
+        avoidable_gap=_avoidable_gap(mdp, fits[0], gap[0]),
+        sampling_error=float(np.abs(halves[0] - halves[1]).sum() / 2) if halves else 0.0,
+        direction=direction,
     )
+
+
+def _avoidable_gap(mdp: MDP, standard: Fit, gap: float) -> float:
+    """Return how far standard IRL stays from the closest policy there is; small gaps are not looked at."""
+    if gap <= SMALL_GAP:
+        return 0.0
+    return max(gap - float(with_least_gap(standard, mdp).diagnosis.least_gap), 0.0)
+
+
+def noise_direction(mdp: MDP, demonstrations: Demonstrations, actions: bool | None = None) -> str:
+    """Return what the moves prove about the expert's world: `noisier`, `calmer` or `unknown`.
+
+    Moves that the learner cannot make prove noise with or without the actions. Recorded actions prove more.
+
+    Example:
+        >>> rows = [[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]]]
+        >>> world = MDP(rows, discount=0.9)
+        >>> walks = Demonstrations.from_arrays([[0, 1], [0, 2]] * 40, terminated=True)  # Nothing leads to state 2.
+        >>> noise_direction(world, walks)
+        'noisier'
+    """
+    found = estimate_alpha(mdp, demonstrations, actions=False).direction
+    if found == "noisier" or not (demonstrations.has_actions if actions is None else actions):
+        return found
+    return estimate_alpha(mdp, demonstrations, actions=True).direction
 
 
 def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> list[float]:

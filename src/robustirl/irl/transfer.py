@@ -5,9 +5,9 @@ world takes no noise for intent. Its reward is then planned with in the learner'
 expert never goes, and planning with it may fail badly there: over all cells of `robustirl study alpha` transfer is
 worse than standard IRL. It is recommended only if
 
-- `select_alpha` stays at 1, so that there is no robust policy to prefer;
 - standard IRL misses the expert's visits in the estimated world by at most half of what it misses in the learner's;
-- the policy earns more than that of standard IRL by the rewards of both halves of the data, beyond their difference;
+- the policy earns more than that of the fit which `select_alpha` chose, robust or not, by the rewards of both halves of
+  the data, beyond their difference;
 - it arrives where the expert's episodes end no later, and keeps away from states that the expert rarely visits.
 """
 
@@ -89,8 +89,8 @@ def fit_transfer(
         ...     theirs, expert_policy(theirs, env.reward), episodes=400, horizon=200, key=jax.random.key(0)
         ... )
         >>> found = fit_transfer(world, walks, selection=select_alpha(world, walks, candidates=[1, 0.95, 0.85]))
-        >>> found.dynamics.kind, found.note
-        ('noisier', 'transfer is not recommended, since the robust fit at α = 0.85 stands.')
+        >>> found.dynamics.kind, found.recommended
+        ('noisier', False)
     """
     if selection is None:
         selection = select_alpha(mdp, demonstrations, reward=reward, **options)
@@ -98,30 +98,28 @@ def fit_transfer(
     expert = np.asarray(estimate_occupancy(demonstrations, mdp).occupancy)
     found = fit(dynamics.world, expert, alpha=1.0, reward=reward, **{**options, "throw": False})
     policy = expert_policy(mdp, found.reward)
-    recommended, note = _compare(mdp, selection, expert, np.asarray(policy), found)
+    recommended, note = compare_transfer(mdp, selection, expert, np.asarray(policy), found)
     policy, found = released((policy, found))
     return Transfer(policy, found.reward, recommended, note, dynamics, found, selection)
 
 
-def _compare(
+def compare_transfer(
     mdp: MDP, selection: AlphaSelection, expert: Float[np.ndarray, " S"], policy: Float[np.ndarray, "S A"], found: Fit
 ) -> tuple[bool, str]:
-    """Return whether transfer is to be preferred, and the reason in a sentence."""
-    if selection.alpha < 1:
-        return False, f"transfer is not recommended, since the robust fit at α = {selection.alpha:g} stands."
-    standard = np.asarray(selection.fits[0].player)
-    both = np.array([np.asarray(state_occupancy(mdp, one)) for one in (standard, policy)])
+    """Return whether transfer is to be preferred to the fit at the chosen α, and the reason in a sentence."""
     theirs, ours = float(found.verdict.occupancy_gap), float(selection.gap[0])
     if not theirs <= CLOSER * ours:
         return False, (
             f"transfer is not recommended: the expert's visits are missed by {theirs:.2g} in its estimated world and by"
             f" {ours:.2g} in the learner's, which is no great difference."
         )
-    gains = [float(player_gains(both, (standard, policy), judge, mdp)[1]) for judge in selection.judges]
+    chosen, than = np.asarray(selection.fit.player), f"than that of the fit at α = {selection.alpha:g}"
+    both = np.array([np.asarray(state_occupancy(mdp, one)) for one in (chosen, policy)])
+    gains = [float(player_gains(both, (chosen, policy), judge, mdp)[1]) for judge in selection.judges]
     gain, error = (sum(gains) / 2, abs(gains[0] - gains[1]) / 2) if gains else (0.0, np.inf)
     if not gain > error:
-        told = f"{gain:.2g} ± {error:.1g}" if gains else "unknown for want of episodes"
-        return False, f"transfer is not recommended: its gain by the rewards of both halves of the data is {told}."
+        told = f"higher by {gain:.2g} ± {error:.1g} {than}" if gains else "unknown for want of episodes"
+        return False, f"transfer is not recommended: its return by the rewards of both halves of the data is {told}."
     arrived = arrivals(mdp, both, expert)
     excess = np.maximum(both - OFTEN * expert, 0).sum(1)
     if arrived[1] < (1 - LATER) * arrived[0] or excess[1] > excess[0] + EXCESS:
@@ -131,6 +129,6 @@ def _compare(
         )
     return True, (
         f"transfer is recommended: the expert's visits are missed by {theirs:.2g} in its estimated world and by"
-        f" {ours:.2g} in the learner's, and the return is higher by {gain:.2g} ± {error:.1g} under the rewards of both"
-        " halves of the data."
+        f" {ours:.2g} in the learner's, and the return is higher by {gain:.2g} ± {error:.1g} {than}, under the rewards"
+        " of both halves of the data."
     )

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robustirl.irl import SHARE, AlphaSelection
+from robustirl.irl import AlphaSelection
 from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
 
 
@@ -26,10 +26,9 @@ def figure_alpha(selection: AlphaSelection) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8.4, 3.4), layout="constrained")
         left, right = figure.subplots(1, 2)
-        limit, told = SHARE * selection.explained, f"{SHARE:g} of what the opponent explains"
-        left.plot(strength, limit, color=ROBUST[3], marker="v", label=told)
+        left.plot(strength, selection.most_missed, color=ROBUST[3], marker="v", label="what it may miss")
         left.plot(strength, selection.missed, color=ROBUST[1], marker="D", label="what it misses")
-        left.set(title="what the opponent explains and misses", ylabel="visits, l1 distance")
+        left.set(title="what the opponent misses", ylabel="visits, l1 distance")
         right.errorbar(
             strength, selection.gain, np.nan_to_num(selection.gain_error, posinf=0.0), color=STANDARD, marker="o",
             capsize=3, label="gain over α = 1",

@@ -4,21 +4,27 @@ import numpy as np
 import pytest
 
 from robustirl.paper.studies.alpha_cells import MISMATCHES, cell_names, find_cell
-from robustirl.paper.studies.alpha_results import cell_rows, rows_of, rule_points, shares
+from robustirl.paper.studies.alpha_results import rule_points, shares, units_of
 from robustirl.paper.studies.alpha_runs import CHOICES, AlphaRecord, AlphaSpec, is_number
+from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of
 from tests.commands import robustirl
 
 HOLE = "hole, expert slips"
 
 
-def records_of(values, cell=HOLE, draw=0, gain=5.0):
+def records_of(values, cell=HOLE, draw=0, gain=5.0, **given):
     """Return records of curves that nothing speaks against; every candidate below 1 is said to gain as much."""
     found = []
+    numbers = [choice for choice in CHOICES if is_number(choice)]
     for choice in CHOICES:
         alpha = float(choice) if is_number(choice) else 0.9
         value, moved = values.get(choice, -10.0), 1 - alpha
-        curve = (0.2 * moved, moved, 0.0, 1.0, 1.0, gain * (alpha < 1), 1.0, 0.0)
-        found.append(AlphaRecord(AlphaSpec(cell, 100, draw, choice), alpha, value, 0.0, value / 2, 0.0, *curve, 0.0))
+        curve = {"gap": 0.2 * moved, "distance": moved, "excess": 0.0, "arrival": 1.0, "planned": 1.0}
+        curve |= {"gain": gain * (alpha < 1), "gain_error": 1.0, "log_likelihood": -abs(alpha - 0.9)}
+        curve |= {"own_gains": " ".join(["0"] * len(numbers)), "avoidable_gap": 0.0, "sampling_error": 0.0}
+        curve |= {"direction_states": "unknown", "direction_actions": "unknown", "recommended": 0.0, **given}
+        spec = AlphaSpec(cell, 100, draw, choice)
+        found.append(AlphaRecord(spec, alpha, value, 0.0, value / 2, 0.0, **curve, seconds=0.0))
     return found
 
 
@@ -27,19 +33,41 @@ def test_shares_rows_and_cells_by_hand():
     records = records_of({"0.9": -2.0, second: -5.0, "transfer": -40.0})
     found = shares(records)[HOLE, 100, 0]
     assert (found["1"], found["0.9"], found["auto"], found["transfer"]) == (0.0, 0.8, 0.5, -3.0)
+    assert found["likeliest"] == 0.8
     assert shares(records, "discounted")[HOLE, 100, 0] == found
-    hole, everything = rows_of([*records, *records_of({}, draw=1, gain=0.0)])
-    assert hole[1:] == everything[1:]
-    assert (hole[0], hole[2], hole[5], hole[6], hole[7]) == ("hole", "0.250", "0.00", "0.25", "0.25")
-    assert hole[10:] == ("-1.000", "0.9", "0.400", "0.400")  # Transfer counts as -2 in the mean.
-    (row,) = cell_rows(records)
-    assert row == (HOLE, "100", "1", f"{float(second):.3f}", *["0.500"] * 3, "0.800", "0.000", "0.000", "-3.000")
+    rows = rows_of([*records, *records_of({}, draw=1, gain=0.0)])
+    assert [row[0] for row in rows] == ["all", "hole", "hole, noisier expert"]
+    assert rows[0][1:] == rows[1][1:] == rows[2][1:]
+    row = dict(zip(COLUMNS, rows[0], strict=True))
+    assert (row["auto: mean"], row["median"], row["worst draw"], row["worst cell"]) == (
+        "0.250",
+        "0.250",
+        "0.00",
+        "0.25",
+    )
+    assert row["± 95 %"] == "3.177"  # Of 0.5 and 0: a quarter times 12.706, the quantile of Student's t.
+    assert (row["transfer"], row["best fixed α"], row["its mean"]) == ("-1.000", "0.9", "0.400")  # -2 counts for -3.
+    assert row["best in hindsight"] == "0.400"
+    (cell,) = cell_rows(records)
+    cell = dict(zip(CELL_COLUMNS, cell, strict=True))
+    assert (cell["cell"], cell["draws"], cell["mean α"]) == (HOLE, "1", f"{float(second):.3f}")
+    assert (cell["share of auto"], cell["best α of the cell"], cell["its share"]) == ("0.500", "0.9", "0.800")
+
+
+def test_actions_and_transfer_have_a_say():
+    values = {"transfer": -1.0, CHOICES[1]: -5.0}
+    calmer = {"gain": 1.25, "direction_actions": "calmer"}  # Not enough for a calmer expert.
+    own = units_of(records_of(values, **calmer))[HOLE, 100, 0]
+    assert (own["auto"].alpha, own["auto, actions"].alpha) == (float(CHOICES[1]), 1.0)
+    assert own["auto or transfer"] is own["auto, actions"]
+    own = units_of(records_of(values, **calmer, recommended=1.0))[HOLE, 100, 0]
+    assert own["auto or transfer"] is own["transfer"]
 
 
 def test_points_of_the_rule():
     points = rule_points(records_of({"0.9": -2.0}))
     assert len(points) == sum(map(is_number, CHOICES)) - 1
-    assert ("hole", pytest.approx(0.2), pytest.approx(0.8)) in points
+    assert ("hole", pytest.approx(0.02 / 0.081), pytest.approx(0.8)) in points
 
 
 def test_where_standard_loses_nothing_there_is_nothing_to_remove():
@@ -75,6 +103,10 @@ def test_the_command_resumes(here, capsys):
     status, again, _ = robustirl(line, capsys)
     assert (status, again) == (0, out)
     assert (here / "out" / "results.csv").read_text() == before
+    status, joined, _ = robustirl("study alpha --out joined --stores out", capsys)
+    assert status == 0
+    assert joined.split("wrote")[0] == out.split("wrote")[0]
+    assert (here / "joined" / "alpha-cells.csv").read_text().startswith("cell,episodes,draws,mean α")
 
 
 def test_the_command_refuses_cells_that_are_not_there(here, capsys):

@@ -51,6 +51,8 @@ class AlphaEstimate:
         excess: δ̂, the share of moves that the learner's world does not explain; negative for a calmer expert.
         moves: How many moves it rests on.
         confidence: Of the interval.
+        direction: Whether the expert's world is proved to be `noisier` or `calmer` than the learner's, or is `unknown`
+            to be either.
     """
 
     alpha: float
@@ -62,6 +64,7 @@ class AlphaEstimate:
     excess: float
     moves: int
     confidence: float
+    direction: str = "unknown"
 
 
 def estimate_alpha(
@@ -160,8 +163,12 @@ class _Pooled:
         return cls(seen - most, low, high, moves, confidence, share)
 
     @property
+    def direction(self) -> str:
+        return "noisier" if self.low > 0 else "calmer" if self.high < 0 else "unknown"
+
+    @property
     def calmer(self) -> str:
-        return " (the expert's world looks calmer)" if self.high < 0 else ""
+        return " (the expert's world looks calmer)" if self.direction == "calmer" else ""
 
 
 def _from_states(pooled: _Pooled) -> AlphaEstimate:
@@ -180,7 +187,9 @@ def _from_states(pooled: _Pooled) -> AlphaEstimate:
         )
         alpha = high = 1.0
     low = SMALLEST_ALPHA
-    return AlphaEstimate(alpha, low, high, False, note, "states", pooled.excess, pooled.moves, pooled.confidence)
+    return AlphaEstimate(
+        alpha, low, high, False, note, "states", pooled.excess, pooled.moves, pooled.confidence, pooled.direction
+    )
 
 
 def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) -> AlphaEstimate:
@@ -195,7 +204,16 @@ def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) 
 
     def answer(alpha: float, high: float, decisive: bool, note: str) -> AlphaEstimate:
         return AlphaEstimate(
-            alpha, min(low, alpha), high, decisive, renamed + note, "actions", pooled.excess, pooled.moves, confidence
+            alpha,
+            min(low, alpha),
+            high,
+            decisive,
+            renamed + note,
+            "actions",
+            pooled.excess,
+            pooled.moves,
+            confidence,
+            "noisier" if high < 1 else pooled.direction,
         )
 
     if pairs is not None and pairs.lower > max(pooled.low, 0.0):
@@ -241,7 +259,8 @@ def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
     else:
         note = f"the worlds are {noisier:.3g} apart where the expert's is the noisier one; 1 - α is half of that."
     alpha = 1 - noisier / 2
-    return AlphaEstimate(alpha, alpha, alpha, True, note, "kernel", noisier / 2, 0, confidence)
+    direction = "noisier" if noisier > 0 else "calmer" if distance > SAME else "unknown"
+    return AlphaEstimate(alpha, alpha, alpha, True, note, "kernel", noisier / 2, 0, confidence, direction)
 
 
 def _inside(alpha: float) -> float:

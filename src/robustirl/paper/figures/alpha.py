@@ -1,4 +1,4 @@
-"""What every fixed α gains, against the share that its opponent misses of what it explains."""
+"""What every fixed α gains, against what its opponent misses of what it may miss."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,6 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from robustirl.irl import SHARE
 from robustirl.plotting import OPTIMAL, ROBUST, STYLE
 
 LOWEST, LARGEST_RATIO = -2.0, 3.0  # Points beyond are drawn at the edge.
@@ -17,7 +16,8 @@ def figure_alpha_rule(points: Sequence[tuple[str, float, float]], auto: Sequence
     """Draw the rule behind `select_alpha`.
 
     Args:
-        points: Group, missed / explained, and share of standard IRL's loss that is removed, of every fit below α = 1.
+        points: Group, missed over what may be missed, and share of standard IRL's loss that is removed, of every fit
+            below α = 1.
         auto: The share that the automatic choice removes, of every draw.
     """
     with matplotlib.rc_context(STYLE):
@@ -28,9 +28,9 @@ def figure_alpha_rule(points: Sequence[tuple[str, float, float]], auto: Sequence
             ratio, share = np.clip(own[:, 0], 0, LARGEST_RATIO), np.maximum(own[:, 1], LOWEST)
             style: dict[str, Any] = {"s": 5, "alpha": 0.4, "linewidths": 0, "color": ROBUST[place % len(ROBUST)]}
             left.scatter(ratio, share, label=group, **style)
-        left.axvline(SHARE, color=OPTIMAL, linestyle="--", label="the limit")
+        left.axvline(1, color=OPTIMAL, linestyle="--", label="the limit")
         left.axhline(0, color=OPTIMAL, linewidth=1)
-        left.set(xlabel="missed / explained by the opponent", ylabel="share of the loss of α = 1 removed")
+        left.set(xlabel="missed by the opponent / what it may miss", ylabel="share of the loss of α = 1 removed")
         left.set_title("every fit below α = 1")
         left.legend(fontsize=8, loc="lower center", frameon=True, framealpha=0.9, markerscale=2)
         right.hist(np.maximum(auto, LOWEST), bins=np.linspace(LOWEST, 1, 31).tolist(), color=ROBUST[4])

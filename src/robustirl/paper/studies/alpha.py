@@ -9,13 +9,16 @@ exact, in the learner's world. The share of a choice is the part of standard IRL
 """
 
 import dataclasses
+from pathlib import Path
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies.alpha_cells import cell_names
-from robustirl.paper.studies.alpha_results import CELL_COLUMNS, COLUMNS, cell_rows, rows_of, rule_points, shares
-from robustirl.paper.studies.alpha_runs import specs_of
+from robustirl.paper.studies.alpha_results import AUTO, rule_points, shares
+from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec, specs_of
+from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.sweeps import Store
 
 
 @register_study("alpha")
@@ -30,6 +33,10 @@ class AlphaStudy:
     cells: tuple[str, ...] = ()
     """Beginnings of the names of cells, such as gridworld-1 or random; all cells if omitted."""
 
+    first_draw: int = 0
+    """The first draw, so that parts of the study can be run on several machines."""
+    stores: tuple[Path, ...] = ()
+    """Stores of runs that were computed before, in parts; their tables are written, and nothing is computed."""
     first_seed: int = 0
     """The first seed of the random worlds; the rules were not looked at with seeds from 100 on."""
 
@@ -39,15 +46,34 @@ class AlphaStudy:
         for count in self.episodes:
             as_count("--episodes", count, 1)
         as_count("--first-seed", self.first_seed, 0)
+        as_count("--first-draw", self.first_draw, 0)
+        records = self._join() if self.stores else self._compute(frame)
+        for name, columns, rows in (
+            ("alpha", COLUMNS, rows_of(records)),
+            ("alpha-cells", CELL_COLUMNS, cell_rows(records)),
+        ):
+            frame.write_table(name, columns, rows)
+            frame.write_csv(name, columns, rows)
+        from robustirl.paper.figures.alpha import figure_alpha_rule  # Here, so that only drawing loads matplotlib.
+
+        auto = [one[AUTO] for one in shares(records).values()]
+        frame.save_figure("alpha", figure_alpha_rule(rule_points(records), auto))
+
+    def _compute(self, frame: Frame) -> list[AlphaRecord]:
+        """Run what is missing."""
         names = [name for name in cell_names(self.first_seed) if not self.cells or name.startswith(self.cells)]
         if not names:
             raise InvalidInputError(
                 f"no cell begins with {', '.join(self.cells)}; choose from {cell_names()[0]!r} etc."
             )
-        records = frame.compute(specs_of(names, self.episodes, self.draws))
-        frame.write_table("alpha", COLUMNS, rows_of(records))
-        frame.write_table("alpha-cells", CELL_COLUMNS, cell_rows(records))
-        from robustirl.paper.figures.alpha import figure_alpha_rule  # Here, so that only drawing loads matplotlib.
+        draws = range(self.first_draw, self.first_draw + self.draws)
+        return frame.compute(specs_of(names, self.episodes, draws))
 
-        auto = [one["auto"] for one in shares(records).values()]
-        frame.save_figure("alpha", figure_alpha_rule(rule_points(records), auto))
+    def _join(self) -> list[AlphaRecord]:
+        """Return the runs of the stores."""
+        found: dict[AlphaSpec, AlphaRecord] = {}
+        for store in self.stores:
+            found |= {record.spec: record for record in Store.read(store, strict=True).records()}
+        if not found:
+            raise InvalidInputError(f"there are no runs in {', '.join(map(str, self.stores))}.")
+        return list(found.values())

@@ -13,12 +13,19 @@ import numpy as np
 from robustirl.demonstrations import (
     Demonstrations,
     estimate_alpha,
-    estimate_dynamics,
     estimate_occupancy,
     sample_demonstrations,
 )
 from robustirl.errors import RobustIRLError
-from robustirl.irl import CANDIDATES, AlphaCurves, fit_many, select_alpha
+from robustirl.irl import (
+    CANDIDATES,
+    AlphaCurves,
+    AlphaSelection,
+    compare_transfer,
+    fit_many,
+    fit_transfer,
+    select_alpha,
+)
 from robustirl.paper.studies.alpha_cells import Cell, find_cell
 from robustirl.planning import discounted_return, expert_policy, total_return
 from robustirl.sweeps import Kind, RunResult, Spec, register
@@ -62,8 +69,13 @@ class AlphaRecord:
         optimum: The largest return there is.
         discounted: Its discounted return.
         discounted_optimum: The largest discounted return.
-        gap, distance, excess, arrival, planned, gain, gain_error, second_gain: The curves of `irl.AlphaCurves` at this
-            α; NaN where α was not a candidate.
+        gap, distance, excess, arrival, planned, gain, gain_error: The curves of `irl.AlphaCurves` at this α; NaN where
+            α was not a candidate.
+        log_likelihood: Of the expert's moves under the fit.
+        own_gains: Gains of all candidates by the reward of this one, separated by spaces.
+        avoidable_gap, sampling_error: Those of `irl.AlphaCurves`, the same for all choices of a draw.
+        direction_states, direction_actions: What the moves prove about the expert's world, without and with actions.
+        recommended: 1 if `irl.fit_transfer` would recommend transfer were this α chosen, else 0.
         seconds: Time of the run.
     """
 
@@ -80,22 +92,28 @@ class AlphaRecord:
     planned: float
     gain: float
     gain_error: float
-    second_gain: float
+    log_likelihood: float
+    own_gains: str
+    avoidable_gap: float
+    sampling_error: float
+    direction_states: str
+    direction_actions: str
+    recommended: float
     seconds: float
 
 
-def specs_of(cells: Sequence[str], episodes: Sequence[int], draws: int) -> tuple[AlphaSpec, ...]:
+def specs_of(cells: Sequence[str], episodes: Sequence[int], draws: Sequence[int]) -> tuple[AlphaSpec, ...]:
     """Return the runs: every choice in every cell, from every number of episodes, on every draw.
 
     The first draw of all cells comes first, so that a study that was stopped early has seen all of them.
 
     Example:
-        >>> len(specs_of(["hole, expert slips"], [20, 100], 2))
+        >>> len(specs_of(["hole, expert slips"], [20, 100], [0, 1]))
         64
     """
     return tuple(
         AlphaSpec(cell, count, draw, choice)
-        for draw in range(draws)
+        for draw in draws
         for cell in cells
         for count in episodes
         for choice in CHOICES
@@ -117,33 +135,67 @@ class AlphaContext:
             key=jax.random.key(spec.draw),
         )
         best = measure(cell, expert_policy(cell.learner_walks, cell.reward, kind="optimal"))
-        found, curves = all_choices(cell, demos)
-        return [RunResult(_record(one, found[one.choice], best, curves), {}) for one in specs]
+        draw = all_choices(cell, demos)
+        return [RunResult(_record(one, draw, best), {}) for one in specs]
 
 
-Outcome = tuple[float, tuple[float, float]]
-"""α, and the two returns of `measure`."""
+Returns = tuple[float, float]
+"""What `measure` returns."""
 
 
-def _record(spec: AlphaSpec, outcome: Outcome, best: tuple[float, float], curves: AlphaCurves) -> AlphaRecord:
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """What all choices came to on one draw: α and the returns of each, and what `auto` decides from."""
+
+    outcomes: dict[str, tuple[float, Returns]]
+    selection: AlphaSelection
+    direction_actions: str
+    recommended: tuple[bool, ...]
+
+
+def _record(spec: AlphaSpec, draw: Draw, best: Returns) -> AlphaRecord:
     """Return the numbers of a choice, with those of the curves if it is a candidate."""
-    alpha, (value, discounted) = outcome
-    own = [NAN] * len(CURVES)
+    alpha, (value, discounted) = draw.outcomes[spec.choice]
+    curves, own, gains, recommended = draw.selection, [NAN] * len(CURVES), "", NAN
     if is_number(spec.choice):
         place = CHOICES.index(spec.choice)
         own = [float(getattr(curves, name)[place]) for name in CURVES]
-    return AlphaRecord(spec, alpha, value, best[0], discounted, best[1], *own, seconds=0.0)
+        gains = " ".join(f"{gain:.6g}" for gain in curves.own_gains[place])
+        recommended = float(draw.recommended[place])
+    return AlphaRecord(
+        spec,
+        alpha,
+        value,
+        best[0],
+        discounted,
+        best[1],
+        *own,
+        own_gains=gains,
+        avoidable_gap=curves.avoidable_gap,
+        sampling_error=curves.sampling_error,
+        direction_states=curves.direction,
+        direction_actions=draw.direction_actions,
+        recommended=recommended,
+        seconds=0.0,
+    )
 
 
-CURVES = ("gap", "distance", "excess", "arrival", "planned", "gain", "gain_error", "second_gain")
+CURVES = ("gap", "distance", "excess", "arrival", "planned", "gain", "gain_error", "log_likelihood")
 
 
-def curves_of(records: Sequence[AlphaRecord]) -> AlphaCurves:
-    """Return the curves that the records of one draw hold."""
+def curves_of(records: Sequence[AlphaRecord], *, actions: bool = False) -> AlphaCurves:
+    """Return the curves that the records of one draw hold, with the direction that states or actions prove."""
     own = [record for record in records if is_number(record.spec.choice)]
-    columns = {name: np.array([getattr(record, name) for record in own]) for name in CURVES}
+    columns = {name: np.array([getattr(record, name) for record in own]) for name in CURVES if name != "log_likelihood"}
     columns["planned"] = columns["planned"] > 0
-    return AlphaCurves(candidates=np.array([record.alpha for record in own]), **columns)
+    return AlphaCurves(
+        candidates=np.array([record.alpha for record in own]),
+        **columns,
+        own_gains=np.array([[float(gain) for gain in record.own_gains.split()] for record in own]),
+        avoidable_gap=own[0].avoidable_gap,
+        sampling_error=own[0].sampling_error,
+        direction=own[0].direction_actions if actions else own[0].direction_states,
+    )
 
 
 def is_number(choice: str) -> bool:
@@ -151,32 +203,50 @@ def is_number(choice: str) -> bool:
     return choice.replace(".", "", 1).isdigit()
 
 
-def all_choices(cell: Cell, demos: Demonstrations) -> tuple[dict[str, Outcome], AlphaCurves]:
-    """Return α and the returns of every choice, and the curves of the candidates."""
-    chosen = select_alpha(cell.learner, demos, reward=cell.model)
-    found: dict[str, Outcome] = {
+def all_choices(cell: Cell, demos: Demonstrations) -> Draw:
+    """Return what every choice comes to on a draw of demonstrations."""
+    selection = select_alpha(cell.learner, demos, reward=cell.model, actions=False)
+    found = {
         f"{alpha:g}": (float(alpha), measure(cell, one.player))
-        for alpha, one in zip(chosen.candidates, chosen.fits, strict=True)
+        for alpha, one in zip(selection.candidates, selection.fits, strict=True)
     }
     rho = estimate_occupancy(demos, cell.learner).occupancy
-    moves = [estimate_alpha(cell.learner, demos, actions=actions).alpha for actions in (False, True)]
-    fits = fit_many([cell.learner] * 2, [rho] * 2, moves, rewards=cell.model, throw=False)
-    for name, alpha, one in zip((STATES, ACTIONS), moves, fits, strict=True):
-        found[name] = alpha, measure(cell, one.player)
-    found[TRANSFER] = 1.0, _transfer(cell, demos, rho)
-    return found, chosen
+    moves = [estimate_alpha(cell.learner, demos, actions=actions) for actions in (False, True)]
+    other = sorted({estimate.alpha for estimate in moves} - {alpha for alpha, _ in found.values()})
+    # Two at a time, so that one compiled program serves whatever is missing.
+    fits = fit_many([cell.learner] * 2, [rho] * 2, (other * 2)[:2], rewards=cell.model, throw=False) if other else []
+    known = dict(found.values())
+    known |= {alpha: measure(cell, one.player) for alpha, one in zip((other * 2)[:2], fits, strict=True)}
+    for name, estimate in zip((STATES, ACTIONS), moves, strict=True):
+        found[name] = estimate.alpha, known[estimate.alpha]
+    transfer, recommended = _transfer(cell, demos, selection, np.asarray(rho))
+    found[TRANSFER] = 1.0, transfer
+    direction = "noisier" if moves[0].direction == "noisier" else moves[1].direction
+    return Draw(found, selection, direction, recommended)
 
 
-def _transfer(cell: Cell, demos: Demonstrations, rho: np.ndarray) -> tuple[float, float]:
-    """Return what the policy earns that is planned for the reward learned in the estimated world of the expert."""
+def _transfer(
+    cell: Cell, demos: Demonstrations, selection: AlphaSelection, rho: np.ndarray
+) -> tuple[Returns, tuple[bool, ...]]:
+    """Return what transfer earns, and for every candidate whether transfer would be recommended were it chosen."""
+    nothing = (NAN, NAN), (False,) * len(selection.candidates)
     if cell.learner.kernel.leaky:
-        return NAN, NAN  # A world with a leak is no posterior mean of recorded moves.
-    world = estimate_dynamics(cell.learner, demos).world
-    (found,) = fit_many([world], [rho], [1.0], rewards=cell.model, throw=False)
+        return nothing  # A world with a leak is no posterior mean of recorded moves.
     try:
-        return measure(cell, expert_policy(cell.learner, found.reward))
+        found = fit_transfer(cell.learner, demos, selection=selection, reward=cell.model)
     except RobustIRLError:
-        return NAN, NAN  # A reward that planning cannot handle gives no policy.
+        return nothing  # A reward that planning cannot handle gives no policy.
+    recommended = tuple(
+        compare_transfer(
+            cell.learner,
+            dataclasses.replace(selection, alpha=float(alpha)),
+            rho,
+            np.asarray(found.policy),
+            found.fit,
+        )[0]
+        for alpha in selection.candidates
+    )
+    return measure(cell, found.policy), recommended
 
 
 def measure(cell: Cell, policy: Any) -> tuple[float, float]:

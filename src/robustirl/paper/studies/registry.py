@@ -21,8 +21,10 @@ any registered kind of run (see `robustirl.sweeps.Kind`); a study with runs of i
 A study without runs calls `frame.progress` and writes its table whole at the end.
 """
 
+import csv
 import dataclasses
 import importlib
+import io
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -88,6 +90,15 @@ class Frame:
         self.files.append(path)
         self.say(f"{title}\n\n{table}" if title else table)
         return table
+
+    def write_csv(self, name: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Write a table as `<out>/<name>.csv`."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([headings, *rows])
+        path = self._place(f"{name}.csv")
+        with writing_to(path.parent):
+            write_atomically(path, text.getvalue())
+        self.files.append(path)
 
     def save_figure(self, name: str, figure: Any) -> None:
         """Save a figure as `<out>/<name>` with the usual suffixes."""
