@@ -14,6 +14,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; se
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nearly all time of the fast suite is compilation, and its programs run for milliseconds: compile them without
+# optimization, by the shortest way, here and in the commands that tests start. `make test-all` uses the defaults.
+QUICK_COMPILATION = (
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+os.environ.setdefault("XLA_FLAGS", QUICK_COMPILATION)
+
 import hypothesis
 import jax
 import pytest

@@ -44,7 +44,7 @@ print(json.dumps(out))
 
 @pytest.fixture(scope="module")
 def found():
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    flags = {"XLA_FLAGS": f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env={**os.environ, **flags}, check=False
     )
