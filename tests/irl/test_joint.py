@@ -1,12 +1,13 @@
 """One reward from several experts in several worlds."""
 
+import jax
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Choices
-from robustirl.envs import ThreeState
+from robustirl.demonstrations import Choices, sample_demonstrations
+from robustirl.envs import ThreeState, make
 from robustirl.errors import InvalidInputError
-from robustirl.irl import fit, fit_jointly
+from robustirl.irl import fit, fit_jointly, select_alpha
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, solve, state_occupancy
 from robustirl.rewards import LinearReward
@@ -40,6 +41,36 @@ def test_the_likelihood_counts_every_choice_of_every_expert():
     rows = [Choices([0] * 8, [1] * 6 + [0] * 2), Choices([0] * 4, [0] * 4)]
     joint = fit_jointly([world] * 2, rows, reward=LinearReward([[[0.0], [1.0]]]), objective="likelihood")
     assert float(joint.parameters[0]) == pytest.approx(0, abs=1e-8)
+
+
+def test_alpha_is_estimated_for_every_expert_with_the_reward_of_the_joint_fit():
+    """Two states that are never left, the bonus of action 1 ten times as large in the second.
+
+    Without an opponent σ(θ) and σ(10 θ) of the choices take the bonus: 95.3 % and all of them at θ = 3. The first
+    expert takes it in 80 % of the choices in either state, which only an opponent with 1 - α = 0.2 explains.
+    """
+    world = MDP(np.eye(2)[:, None].repeat(2, 1), discount=0.5)
+    bonus = LinearReward([[[0.0], [1.0]], [[0.0], [10.0]]], names=["bonus"])
+    disturbed = Choices([0] * 400 + [1] * 400, ([1] * 320 + [0] * 80) * 2)
+    alone = Choices([0] * 400 + [1] * 400, [1] * 381 + [0] * 19 + [1] * 400)
+    joint = fit_jointly([world] * 2, [disturbed, alone], "auto", reward=bonus, objective="likelihood")
+    assert joint.alphas.tolist() == [0.8, 1.0]
+    assert float(joint.parameters[0]) == pytest.approx(3, abs=0.5)  # The opponent of 0.8 is a soft one.
+
+
+@pytest.mark.slow
+def test_alpha_is_selected_for_every_expert_by_its_own_demonstrations():
+    env = make("gridworld-4")
+    calm, noisy = env.mdp(0.0), env.mdp(0.2)
+    walks = [
+        sample_demonstrations(
+            world, expert_policy(world, env.reward, temperature=1.0), episodes=400, horizon=200, key=jax.random.key(0)
+        )
+        for world in (calm, noisy)
+    ]
+    joint = fit_jointly([calm, calm], walks, "auto", throw=False)
+    assert joint.alphas.tolist() == [select_alpha(calm, walk).alpha for walk in walks]
+    assert joint.alphas[1] < joint.alphas[0]
 
 
 @pytest.mark.parametrize(

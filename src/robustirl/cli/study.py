@@ -22,12 +22,13 @@ class Study:
 
 @dataclasses.dataclass(frozen=True)
 class StudyRequest:
-    """Hold a study with its options, and the options that all studies share."""
+    """Hold a study with its options, the options that all studies share, and the earlier name it was asked for by."""
 
     name: str
     options: Any
     out: Path
     where: Where
+    former: str | None = None
 
 
 def parse_study(arguments: list[str]) -> StudyRequest:
@@ -37,11 +38,14 @@ def parse_study(arguments: list[str]) -> StudyRequest:
         >>> parse_study(["existence", "--steps", "20"]).options.steps
         20
     """
-    from robustirl.paper.studies import studies  # Here, so that no other command imports all studies.
+    from robustirl.paper.studies import studies, study_aliases  # Here, so that no other command imports all studies.
 
+    asked = arguments[0] if arguments else ""
+    arguments = [study_aliases().get(asked, asked), *arguments[1:]] if arguments else []
     commands = [_command(name, options) for name, options in studies().items()]
     found = tyro.cli(functools.reduce(operator.or_, commands), args=arguments, prog="robustirl study", description=HELP)
-    return StudyRequest(type(found).__name__, found.options, found.out, found.where)  # pyright: ignore
+    former = asked if asked in study_aliases() else None
+    return StudyRequest(type(found).__name__, found.options, found.out, found.where, former)  # pyright: ignore
 
 
 def _command(name: str, options: Any) -> Any:
@@ -61,6 +65,9 @@ def run_study(request: StudyRequest) -> int:
     from robustirl.paper.studies import Frame, StudyInterrupted
 
     require_output_folder(request.out, empty=False)
+    if request.former is not None:
+        now = request.name.replace("_", "-")
+        errors.print(f"robustirl: the study {request.former} is now called {now}.", highlight=False, soft_wrap=True)
     bars = PhaseBars()
 
     def say(text: str) -> None:

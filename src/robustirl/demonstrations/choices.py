@@ -120,6 +120,11 @@ def pair_occupancy(
         >>> pair_occupancy(walks, world, np.array([0.8, 0.2])).round(3).tolist()
         [[0.6, 0.2], [0.1, 0.1]]
     """
+    if demonstrations.actions is None:
+        raise InvalidInputError(
+            "the reward is one of states and actions, but the demonstrations have no actions; record them, or learn a"
+            " reward of states."
+        )
     counts = Choices.of(demonstrations).counts(mdp)
     totals, mask = counts.sum(-1, keepdims=True), np.asarray(mdp.mask)
     shares = np.where(totals > 0, counts / np.maximum(totals, 1), mask / mask.sum(-1, keepdims=True))

@@ -40,6 +40,7 @@ from robustirl.irl.mce.fit import PAPER_STEPS as PAPER_STEPS
 from robustirl.irl.mce.fit import fit as fit
 from robustirl.irl.mce.fit import fit_batch as fit_batch
 from robustirl.irl.mce.fit import fit_many as fit_many
+from robustirl.irl.mce.problem import matched_occupancy as matched_occupancy
 from robustirl.irl.mce.result import Diagnosis as Diagnosis
 from robustirl.irl.mce.result import Fit as Fit
 from robustirl.irl.mce.result import FitVerdict as FitVerdict

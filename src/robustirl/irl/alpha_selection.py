@@ -26,6 +26,7 @@ from robustirl.irl.arrivals import arrivals
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
+from robustirl.irl.mce.problem import matched_occupancy
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM, paper_optimizer
 from robustirl.mdp import MDP, as_alpha, as_world
@@ -135,7 +136,8 @@ def select_alpha(
         actions: Whether recorded actions may prove that the expert's world is noisier or calmer; by default if there
             are any. All else rests on states alone.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
-        reward: The reward model; one parameter per state if omitted.
+        reward: The reward model; one parameter per state if omitted. A reward of states and actions needs recorded
+            actions, and distances are then those of ρ(s,a).
         **options: Further arguments of `fit_many`, such as `optimizer` and `steps`.
 
     Example:
@@ -159,7 +161,8 @@ def select_alpha(
     if len(demonstrations) >= FEWEST_EPISODES:
         # Every other episode, so that a trend in the order of the recording is in both halves.
         parts += [demonstrations[0::2], demonstrations[1::2]]
-    occupancies = [np.asarray(estimate_occupancy(part, mdp, tail=tail).occupancy) for part in parts]
+    estimates = [np.asarray(estimate_occupancy(part, mdp, tail=tail).occupancy) for part in parts]
+    occupancies = [matched_occupancy(part, mdp, rho, reward) for part, rho in zip(parts, estimates, strict=True)]
     settings = {**{name: value for name, value in options.items() if value is not None}, "throw": False}
     fitted = fit_many([mdp] * len(alphas), occupancies[:1] * len(alphas), alphas, rewards=reward, **settings)
     # The judges take the paper's steps. The default runs on until it matches the noise of the data, where rewards of
@@ -201,20 +204,22 @@ def _curves(
     alone: Float[np.ndarray, "K S"],
     gains: Sequence[Float[np.ndarray, " K"]],
     own_gains: Float[np.ndarray, "K K"],
-    occupancies: Sequence[Float[np.ndarray, " S"]],
+    occupancies: Sequence[Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]],
     direction: str,
 ) -> AlphaCurves:
     """Return what the fits look like to the learner.
 
     `gains` are those by the rewards of the two halves, or none; `occupancies` those of all episodes and of the halves.
     """
-    expert, *halves = occupancies
+    matched, *halves = occupancies
+    players = np.array([np.asarray(one.player) for one in fits])
+    own, expert = (alone, matched) if matched.ndim == 1 else (alone[:, :, None] * players, matched.sum(-1))
     arrived, zeros = arrivals(mdp, alone, expert), np.zeros(len(fits))
     gap = np.array([float(one.verdict.occupancy_gap) for one in fits])
     return AlphaCurves(
         candidates=np.array(alphas),
         gap=gap,
-        distance=np.abs(alone - expert).sum(1),
+        distance=np.abs(own - matched).reshape(len(fits), -1).sum(1),
         excess=np.maximum(alone - OFTEN * expert, 0).sum(1),
         arrival=arrived / arrived[0] if arrived[0] > 0 else zeros + 1,
         planned=np.array([bool(one.verdict.valid) for one in fits]),
@@ -228,8 +233,8 @@ def _curves(
 
 
 def _avoidable_gap(mdp: MDP, standard: Fit, gap: float) -> float:
-    """Return how far standard IRL stays from the closest policy there is; small gaps are not looked at."""
-    if gap <= SMALL_GAP:
+    """Return how far standard IRL stays from the closest policy there is; small gaps and pairs are not looked at."""
+    if gap <= SMALL_GAP or standard.reward.ndim == 2:
         return 0.0
     return max(gap - float(with_least_gap(standard, mdp).diagnosis.least_gap), 0.0)
 

@@ -25,7 +25,6 @@ from robustirl.demonstrations import (
     Episode,
     OccupancyEstimate,
     as_whole_numbers,
-    pair_occupancy,
 )
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
@@ -43,7 +42,7 @@ from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.callbacks import Callback
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
-from robustirl.irl.mce.problem import LIKELIHOOD, reward_shape
+from robustirl.irl.mce.problem import LIKELIHOOD, matched_occupancy
 from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.optimizers import rate_of_adam
 from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL
@@ -202,7 +201,6 @@ class RobustIRL(Parameters):
             options["penalty"] = self.penalty
             evidence, target = collect_choices(mdp, given, alpha=self.alpha, options=options), given
         else:
-            self._require_comparable(given, reward)
             evidence, candidate = self._collect(mdp, given, options=options)
             target = _target(given, mdp, evidence, reward)
         try:
@@ -239,14 +237,6 @@ class RobustIRL(Parameters):
                 raise
             self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0)[0], mdp
             raise Interrupted(self.fit_) from None
-
-    def _require_comparable(self, given: Any, reward: AbstractReward) -> None:
-        """Refuse an automatic α for rewards that the comparison of candidates does not know."""
-        if len(reward_shape(reward)) == 2 and isinstance(given, Demonstrations) and isinstance(self.alpha, str):
-            raise InvalidInputError(
-                "alpha is 'auto', which compares rewards of states, but the reward is one of states and actions; give a"
-                " number, or use objective='likelihood'."
-            )
 
     def _keep(self, found: Fit, evidence: Evidence, mdp: MDP, given: Any, reward: AbstractReward) -> None:
         """Keep what was learned."""
@@ -537,9 +527,9 @@ def _target(given: Any, mdp: MDP, evidence: Evidence, reward: AbstractReward) ->
     estimate = evidence.occupancy_estimate
     if estimate is None:
         return given
-    if len(reward_shape(reward)) == 2 and isinstance(given, Demonstrations):
-        return pair_occupancy(given, mdp, estimate.occupancy)
-    return estimate.occupancy
+    if not isinstance(given, Demonstrations):
+        return estimate.occupancy
+    return matched_occupancy(given, mdp, estimate.occupancy, reward)
 
 
 def _one_world(mdp: Any) -> MDP:

@@ -7,19 +7,19 @@ differ in strength from world to world.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl.demonstrations import Choices, Demonstrations, as_choices, estimate_occupancy, pair_occupancy
+from robustirl.demonstrations import Choices, Demonstrations, as_choices, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import select_alpha
 from robustirl.irl.mce.fit import fit
-from robustirl.irl.mce.problem import LIKELIHOOD, reward_shape
+from robustirl.irl.mce.problem import LIKELIHOOD, matched_occupancy
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, as_world
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
@@ -111,7 +111,7 @@ def fit_jointly(
     worlds = _as_worlds(mdps, experts)
     count, states = len(worlds), worlds[0].num_states
     model = TabularReward(states) if reward is None else reward
-    chosen = _alphas(worlds, experts, alphas, objective)
+    chosen = _alphas(worlds, experts, alphas, model, objective, options)
     if objective == LIKELIHOOD:
         rows = [as_choices(expert) for expert in experts]
         for row, world in zip(rows, worlds, strict=True):
@@ -173,20 +173,29 @@ def _as_worlds(mdps: Sequence[MDP], experts: Sequence[Any]) -> list[MDP]:
     return worlds
 
 
-def _alphas(worlds: list[MDP], experts: Sequence[Any], alphas: Any, objective: str) -> Float[np.ndarray, " K"]:
-    """Return α for each world, as given or estimated."""
+def _alphas(
+    worlds: list[MDP],
+    experts: Sequence[Any],
+    alphas: Any,
+    model: AbstractReward,
+    objective: str,
+    options: Mapping[str, Any],
+) -> Float[np.ndarray, " K"]:
+    """Return α for each world, as given or estimated with the reward model and the settings of the joint fit."""
     if isinstance(alphas, str):
         if alphas != "auto":
             raise InvalidInputError(f"alphas is {alphas!r}, but numbers with 0 < alpha <= 1 or 'auto' are needed.")
         if objective == LIKELIHOOD:
-            return np.array([profile_alpha(w, e)[0].alpha for w, e in zip(worlds, experts, strict=True)])
+            profiles = [profile_alpha(w, e, reward=model, **options) for w, e in zip(worlds, experts, strict=True)]
+            return np.array([estimate.alpha for estimate, _ in profiles])
         for place, expert in enumerate(experts):
             if not isinstance(expert, Demonstrations):
                 raise InvalidInputError(
                     f"alphas is 'auto', but expert {place} is given by an occupancy, which does not tell α; give"
                     " demonstrations or numbers."
                 )
-        return np.array([select_alpha(w, e).alpha for w, e in zip(worlds, experts, strict=True)])
+        alone = {name: value for name, value in options.items() if name not in ("initial_parameters", "callbacks")}
+        return np.array([select_alpha(w, e, reward=model, **alone).alpha for w, e in zip(worlds, experts, strict=True)])
     given = np.broadcast_to(np.asarray(alphas, float), (len(worlds),)) if np.ndim(alphas) == 0 else np.asarray(alphas)
     if given.shape != (len(worlds),):
         raise InvalidInputError(f"{given.size} alphas were given for {len(worlds)} worlds; give one, or one for each.")
@@ -195,10 +204,8 @@ def _alphas(worlds: list[MDP], experts: Sequence[Any], alphas: Any, objective: s
 
 def _occupancy(expert: Any, world: MDP, model: AbstractReward) -> Float[np.ndarray, "..."]:
     """Return ρ of an expert, estimated from demonstrations where it is not given."""
-    of_pairs = len(reward_shape(model)) == 2
     if isinstance(expert, Demonstrations):
-        rho = np.asarray(estimate_occupancy(expert, world).occupancy)
-        return pair_occupancy(expert, world, rho) if of_pairs else rho
+        return matched_occupancy(expert, world, np.asarray(estimate_occupancy(expert, world).occupancy), model)
     return np.asarray(expert, float)
 
 

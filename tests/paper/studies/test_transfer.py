@@ -1,22 +1,114 @@
-"""Section 3.3 with both of its policies, at its smallest."""
+"""Rewards planned with in changed worlds: what the changes do, and the table that anybody can add a method to."""
+
+import dataclasses
 
 import numpy as np
 import pytest
 
-from robustirl.envs import ThreeState
-from robustirl.paper.studies.transfer import compare
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
+from robustirl.paper.studies import transfer, transfer_families
+from robustirl.paper.studies.registry import Frame
+from robustirl.paper.studies.transfer import RewardTransfer, curves, interval, measure, regret, summarize
+from robustirl.paper.studies.transfer_families import Family, make_family, never_replace
+from robustirl.paper.studies.transfer_methods import METHODS, register_method
+from tests.commands import robustirl
 
 
-def test_the_three_state_example():
-    """The expert slips to state 2 with 0.1. Its own world's reward makes π* go to state 1; the soft policy wavers."""
-    env = ThreeState()
-    rows = {row.train: row for row in compare(env.mdp(0.0), env.mdp(0.1), np.asarray(env.reward))}
-    there, here = rows["M^E"], rows["M^L"]
-    assert there.optimal == pytest.approx(there.best)
-    assert here.optimal == pytest.approx(here.best)  # A reward that only leans towards state 1 suffices for π*.
-    assert here.soft < here.best - 0.1  # The soft policy repeats the expert's slips.
-    assert rows["game"].soft == pytest.approx(rows["game"].best, abs=0.01)  # Theorem 4: α = 1 - d/2 undoes the slips.
-    for row in (there, here):
-        assert row.best - row.soft <= row.bound_soft
-        assert row.best - row.optimal <= row.bound_optimal
-        assert row.bound_soft < row.bound_optimal
+def test_changes_are_what_they_are_called():
+    family = make_family("gridworld")
+    calm = np.asarray(family.learner.kernel.to_array())
+    found = {(kind, strength): world for kind, strength, world in family.changes}
+    assert {kind for kind, _ in found} == {"noise", "blocked cells", "moved start", "permuted actions"}
+    blocked = np.asarray(found["blocked cells", 0.3].kernel.to_array())
+    entered = blocked.copy()
+    entered[np.arange(36), :, np.arange(36)] = 0
+    assert (entered.sum((0, 1)) == 0).sum() >= 10
+    assert found["moved start", 1.0].initial[-1] == 1
+    permuted = np.asarray(found["permuted actions", 0.3].kernel.to_array())
+    assert np.sort(permuted, axis=1) == pytest.approx(np.sort(calm, axis=1))
+    assert (permuted != calm).any()
+    for kind in ("blocked cells", "moved start", "permuted actions"):
+        assert np.asarray(found[kind, 0.0].kernel.to_array()) == pytest.approx(calm)
+
+
+def test_groups_of_buses_come_in_the_order_of_their_growth():
+    family = make_family("buses")
+    assert [round(change.strength, 3) for change in family.changes] == [0.62, 0.621, 0.703, 0.817]  # 2, 4, 3, 1.
+    assert family.reward[10].tolist() == pytest.approx([-0.02293, -10.075])
+    assert never_replace(family.learner)[:, 1].max() == 0
+
+
+def test_regret_is_zero_for_the_truth_and_one_for_what_acts_like_chance():
+    world = MDP([[[1.0], [1.0]]], discount=0.5)
+    truth = np.array([[0.0, 1.0]])
+    assert regret(world, truth, truth) == 0
+    assert regret(world, truth, np.zeros((1, 2))) == pytest.approx(1)
+    # Against a plain policy that always takes the worse action, chance has a regret of a half.
+    assert regret(world, truth, np.zeros((1, 2)), lambda _: np.array([[1.0, 0.0]])) == pytest.approx(0.5)
+
+
+def test_an_interval_of_one_draw_has_no_width():
+    mean, width = interval(np.array([0.25]))
+    assert mean == 0.25
+    assert np.isnan(width)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Two states that take turns, two actions: regrets are known; methods from outside the package alone."""
+    world = MDP([[[0.0, 1.0]] * 2, [[1.0, 0.0]] * 2], discount=0.5)
+    changes = (transfer_families.Change("nothing", 0.0, world),)
+    family = Family("tiny", np.array([[0.0, 1.0]] * 2), world, world, changes, 1.0, 3, transfer_families.random_policy)
+    monkeypatch.setitem(transfer_families.FAMILIES, "tiny", lambda: family)
+    for name in list(METHODS):
+        monkeypatch.delitem(METHODS, name)
+    return family
+
+
+def test_a_method_from_outside_is_one_function_and_a_column(tiny, tmp_path):
+    @register_method("counting")
+    def counting(lesson):
+        chosen = np.concatenate([episode.actions for episode in lesson.demonstrations])
+        return np.tile(np.bincount(chosen, minlength=2) / len(chosen), (2, 1))
+
+    @register_method("contrary")
+    def contrary(lesson):
+        return -counting(lesson)
+
+    with pytest.raises(InvalidInputError, match="there is a method 'counting' already"):
+        register_method("counting")(counting)
+    frame = Frame(tmp_path, say=lambda text: None)
+    RewardTransfer(families=("tiny",), episodes=50, draws=2).run(frame)
+    lines = (tmp_path / "transfer.md").read_text().splitlines()
+    assert lines[0] == "| change | strength | counting | contrary |"
+    assert lines[2] == "| nothing | 0 | 0.0000 ± 0.0000 | 2.0000 ± 0.0000 |"
+    assert {path.name for path in frame.files} >= {"transfer.md", "transfer-summary.md", "transfer.png"}
+    found = measure(tiny, 50, 2, frame)
+    assert summarize([found]) == [("nothing", "0.0000 ± 0.0000", "2.0000 ± 0.0000")]
+    assert curves([found])["nothing"]["contrary"] == [(0.0, 2.0, 0.0)]
+
+
+def test_bad_requests_are_one_sentence(tmp_path):
+    with pytest.raises(InvalidInputError, match="there is no family 'lake'; choose of gridworld, frozen-lake, buses"):
+        RewardTransfer(families=("lake",)).run(Frame(tmp_path))
+    with pytest.raises(InvalidInputError, match="--draws is 0, but at least 1 is needed"):
+        RewardTransfer(draws=0).run(Frame(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_earlier_name_is_still_found(tiny, here, capsys, monkeypatch):
+    monkeypatch.setattr(transfer.RewardTransfer, "run", lambda self, frame: frame.say(f"{self.draws} draws"))
+    status, out, err = robustirl("study reward-transfer --draws 3", capsys)
+    assert (status, out) == (0, "3 draws")
+    assert "the study reward-transfer is now called transfer" in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gridworld", "frozen-lake", "buses"])
+def test_every_method_learns_in_every_family(name, tmp_path):
+    family = dataclasses.replace(make_family(name), horizon=60)
+    found = measure(family, 40, 1, Frame(tmp_path))
+    assert found.values.shape == (len(METHODS), len(family.changes), 1)
+    assert np.isfinite(found.values).all()
+    assert (found.values >= 0).all()

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl._runtime import as_float
-from robustirl.demonstrations import as_choices
+from robustirl.demonstrations import Demonstrations, as_choices, pair_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.choice_likelihood import Likelihood
 from robustirl.irl.mce.dynamics import JointModel
@@ -49,6 +49,15 @@ def as_expert(occupancy: ArrayLike, mdp: MDP, model: AbstractReward) -> Float[Ar
         return states
     checks.require_probabilities("the occupancy", pairs)
     return as_float(pairs)
+
+
+def matched_occupancy(
+    demonstrations: Demonstrations, mdp: MDP, occupancy: Float[np.ndarray, " S"], model: AbstractReward | None
+) -> Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]:
+    """Return what a reward model is matched by: ρ(s), or ρ(s,a) if the reward is one of states and actions."""
+    if model is None or len(reward_shape(model)) == 1:
+        return occupancy
+    return pair_occupancy(demonstrations, mdp, occupancy)
 
 
 def as_shares(given: Any, mdp: MDP, model: AbstractReward, penalty: float) -> tuple[Float[Array, "S A"], Likelihood]:

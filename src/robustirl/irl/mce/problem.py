@@ -16,6 +16,7 @@ from robustirl.irl._batch import make_once, stack
 from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE, require_certifiable
 from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.evidence_checks import as_expert, as_shares, require_rewards_alone
+from robustirl.irl.mce.evidence_checks import matched_occupancy as matched_occupancy
 from robustirl.irl.mce.evidence_checks import reward_shape as reward_shape
 from robustirl.irl.mce.landscape import is_linear
 from robustirl.irl.mce.matching import Matching

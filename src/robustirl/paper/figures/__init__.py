@@ -15,6 +15,7 @@ from robustirl.paper.figures.studies import figure_robust_experts as figure_robu
 from robustirl.paper.figures.studies import figure_sampled as figure_sampled
 from robustirl.paper.figures.studies import figure_transfer as figure_transfer
 from robustirl.paper.figures.trajectories import figure_trajectories as figure_trajectories
+from robustirl.paper.figures.transfer import figure_regrets as figure_regrets
 from robustirl.plotting import figure_fit as figure_fit
 from robustirl.plotting import figure_theory as figure_theory
 from robustirl.plotting import save_figure as save_figure

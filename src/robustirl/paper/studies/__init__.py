@@ -5,3 +5,4 @@ from robustirl.paper.studies.registry import Study as Study
 from robustirl.paper.studies.registry import StudyInterrupted as StudyInterrupted
 from robustirl.paper.studies.registry import register_study as register_study
 from robustirl.paper.studies.registry import studies as studies
+from robustirl.paper.studies.registry import study_aliases as study_aliases

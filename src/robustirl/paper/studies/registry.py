@@ -134,15 +134,22 @@ class Study(Protocol):
 Options = TypeVar("Options", bound=type[Study])
 
 _STUDIES: dict[str, type[Study]] = {}
+_ALIASES: dict[str, str] = {}
 
 
-def register_study(name: str) -> Callable[[Options], Options]:
-    """Return a decorator that makes a dataclass with a `run` the study of this name."""
+def register_study(name: str, *, aliases: Sequence[str] = ()) -> Callable[[Options], Options]:
+    """Return a decorator that makes a dataclass with a `run` the study of this name.
+
+    Args:
+        name: What the command line calls it.
+        aliases: Earlier names, under which it is still found.
+    """
 
     def add(study: Options) -> Options:
         if _STUDIES.get(name, study).__qualname__ != study.__qualname__:
             raise InvalidInputError(f"there is a study {name!r} already; choose another name.")
         _STUDIES[name] = study
+        _ALIASES.update(dict.fromkeys(aliases, name))
         return study
 
     return add
@@ -159,3 +166,14 @@ def studies() -> dict[str, type[Study]]:
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(_STUDIES.items()))
+
+
+def study_aliases() -> dict[str, str]:
+    """Return the earlier names of studies, with the present ones.
+
+    Example:
+        >>> study_aliases()["reward-transfer"]
+        'transfer'
+    """
+    studies()
+    return dict(_ALIASES)

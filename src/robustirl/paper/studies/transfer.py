@@ -1,114 +1,144 @@
-"""Section 3.3 with both policies it names: learn a reward in M^train, act on it in M^L, softly or optimally.
+r"""How far does a learned reward carry? Learn it in one world, plan with it in changed ones, measure the regret.
 
-The section lets the learner act with π^L = π^soft or π^L = π* of M^L under the reward learned in M^train. The
-experiment of `reproduce` has the soft one. Here both are set side by side, for M^train = M^E (transfer) and for
-M^train = M^L (standard IRL), with the bound of the appendix, whose last term is the distance of the two policies.
-Beside them stands Algorithm 1: its player, and π* of M^L under its reward.
+A lesson is a learner's world and demonstrations by experts; a method turns it into a reward (`transfer_methods.py`, one
+function each). The reward is planned with in a family of changed worlds (`transfer_families.py`). The regret of the
+optimal policy π for it, by the true reward, is a share of what separates the best policy from a plain one there: a
+random one, or for buses one that never replaces an engine.
+
+    regret = (V* - V^π) / (V* - V^plain).
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from robustirl import envs
-from robustirl.irl import fit
-from robustirl.mdp import MDP, dynamics_distance
+from robustirl.errors import InvalidInputError
+from robustirl.mdp import MDP
 from robustirl.paper.studies.registry import Frame, register_study
-from robustirl.planning import discounted_return, expert_policy, solve, state_occupancy
-from robustirl.theory import transfer_bound
+from robustirl.paper.studies.transfer_families import FAMILIES, Change, Family, make_family, random_policy
+from robustirl.paper.studies.transfer_methods import METHODS
+from robustirl.planning import discounted_return, expert_policy
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One learned reward, and what acting on it in the learner's world earns.
+class Regrets(NamedTuple):
+    """What every method loses in every changed world.
 
     Attributes:
-        train: Where the reward was learned: `M^E`, `M^L`, or `game`, M^L with the opponent of α = 1 - d/2.
-        gap: The occupancy gap of the fit there.
-        soft: The discounted return in M^L, true reward, of π^soft, or of the player of the game.
-        optimal: That of π*.
-        best: The best return in M^L.
-        bound_soft: The appendix's bound for π^soft; NaN for the game.
-        bound_optimal: The same for π*.
+        methods: `M` names.
+        changes: `C` changed worlds.
+        values: `[M, C, N]`, the regrets of N draws.
     """
 
-    train: str
-    gap: float
-    soft: float
-    optimal: float
-    best: float
-    bound_soft: float
-    bound_optimal: float
+    methods: tuple[str, ...]
+    changes: tuple[Change, ...]
+    values: Float[np.ndarray, "M C N"]
 
 
-def compare(learner: MDP, expert: MDP, reward: np.ndarray) -> Iterator[Row]:
-    """Learn from an optimal expert in either world, and act on the reward in the learner's."""
-    rho = state_occupancy(expert, expert_policy(expert, reward, temperature=0))
-    best = float(discounted_return(learner, expert_policy(learner, reward, temperature=0), reward))
-    rule = 1 - float(dynamics_distance(learner, expert)) / 2
-    for name, train, alpha in (("M^E", expert, 1.0), ("M^L", learner, 1.0), ("game", learner, rule)):
-        found = fit(train, rho, alpha=alpha, throw=False)
-        soft = found.player if name == "game" else solve(learner, found.reward).player
-        optimal = expert_policy(learner, found.reward, temperature=0)
-        worlds = (learner, expert, train, reward, found.reward)
-        yield Row(
-            train=name,
-            gap=float(found.verdict.occupancy_gap),
-            soft=float(discounted_return(learner, soft, reward)),
-            optimal=float(discounted_return(learner, optimal, reward)),
-            best=best,
-            bound_soft=np.nan if name == "game" else transfer_bound(*worlds).value,
-            bound_optimal=(
-                np.nan if name == "game" else transfer_bound(*worlds, soft_policy=soft, policy=optimal).value
-            ),
-        )
+def regret(
+    world: MDP, reward: np.ndarray, learned: np.ndarray, plain: Callable[[MDP], np.ndarray] = random_policy
+) -> float:
+    """Return how much of what can be gained over a plain policy the optimal one for a learned reward misses.
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
+        >>> truth = np.array([[0.0, 1.0]])
+        >>> regret(world, truth, truth), regret(world, truth, -truth)
+        (0.0, 2.0)
+    """
+    policies = (
+        expert_policy(world, reward, temperature=0),
+        expert_policy(world, learned, temperature=0),
+        plain(world),
+    )
+    best, own, least = (float(discounted_return(world, policy, reward)) for policy in policies)
+    # A learned reward may tie with the truth, where rounding decides the sign.
+    return max(best - own, 0.0) / (best - least) if best > least else 0.0
 
 
-HEADINGS = ("environment", "noise of L, E", "M^train", "gap there", "π^soft", "π*", "best", "bound, soft", "bound, π*")
+def measure(family: Family, episodes: int, draws: int, frame: Frame) -> Regrets:
+    """Learn by every method from every draw of the demonstrations, and plan in every changed world."""
+    regrets = np.zeros((len(METHODS), len(family.changes), draws))
+    for draw in range(draws):
+        lesson = family.lesson(episodes, draw)
+        for m, method in enumerate(METHODS.values()):
+            learned = np.asarray(method(lesson))
+            regrets[m, :, draw] = [
+                regret(change.world, family.reward, learned, family.baseline) for change in family.changes
+            ]
+            frame.progress(f"learning on {family.name}", draw * len(METHODS) + m + 1, draws * len(METHODS))
+    return Regrets(tuple(METHODS), family.changes, regrets)
 
 
-@register_study("transfer")
+def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
+    """Return a mean over draws, and the half width of its 95 % interval (Student's t); NaN for a single draw.
+
+    Example:
+        >>> mean, width = interval(np.array([0.1, 0.2, 0.3]))  # 4.303 · 0.1 / √3
+        >>> round(mean, 3), round(width, 3)
+        (0.2, 0.248)
+    """
+    from scipy.stats import t  # Here, so that listing the studies stays light.
+
+    count = values.size
+    if count < 2:
+        return float(values.mean()), float("nan")
+    return float(values.mean()), float(t.ppf(0.975, count - 1) * values.std(ddof=1) / np.sqrt(count))
+
+
+@register_study("transfer", aliases=("reward-transfer",))
 @dataclasses.dataclass(frozen=True)
-class TransferStudy:
-    """Act on a transferred reward softly and optimally, as Section 3.3 allows, in the learner's world."""
+class RewardTransfer:
+    """Plan with learned rewards in changed worlds: noise, blocked cells, starts, actions, slips, bus groups."""
 
-    environments: tuple[str, ...] = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4")
-    """Which environments."""
-    noises: tuple[float, ...] = (0.0, 0.1, 0.2)
-    """Noises of the learner's and the expert's worlds; all pairs that differ."""
+    families: tuple[str, ...] = tuple(FAMILIES)
+    """Which families of worlds: gridworld, frozen-lake, buses."""
+    episodes: int = 200
+    """How many episodes each expert records."""
+    draws: int = 10
+    """How many times demonstrations are drawn."""
 
     def run(self, frame: Frame) -> None:
-        """Write the table."""
-        jobs = [(name, own, other) for name in self.environments for own in self.noises for other in self.noises]
-        jobs = [job for job in jobs if job[1] != job[2]]
-        cells: list[tuple[str, ...]] = []
-        rows: list[tuple[str, float, float, Row]] = []
-        for done, (name, own, other) in enumerate(jobs):
-            frame.progress("pairs of noises", done, len(jobs))
-            env = envs.make(name)
-            for row in compare(env.mdp(own), env.mdp(other), np.asarray(env.reward)):
-                rows.append((name, own, other, row))
-                numbers = (row.soft, row.optimal, row.best, row.bound_soft, row.bound_optimal)
-                shown = (f"{number:.4g}" for number in numbers)
-                cells.append((name, f"{own:g}, {other:g}", row.train, f"{row.gap:.2g}", *shown))
-        frame.progress("pairs of noises", len(jobs), len(jobs))
-        frame.write_table("transfer", HEADINGS, cells)
-        frame.write_table("transfer-loss", SUMMARY, summarize(rows), "Mean share of the best return that is lost")
+        """Learn, plan, and write tables and curves of regrets."""
+        from robustirl.paper.figures import figure_regrets  # Here, because it loads matplotlib.
+
+        for name in self.families:
+            if name not in FAMILIES:
+                known = ", ".join(FAMILIES)
+                raise InvalidInputError(f"there is no family {name!r}; choose of {known}.")
+        for name, value in (("--draws", self.draws), ("--episodes", self.episodes)):
+            if value < 1:
+                raise InvalidInputError(f"{name} is {value}, but at least 1 is needed.")
+        found = [measure(make_family(name), self.episodes, self.draws, frame) for name in self.families]
+        rows = []
+        for part in found:
+            for c, change in enumerate(part.changes):
+                pairs = [interval(part.values[m, c]) for m in range(len(part.methods))]
+                rows.append((change.kind, f"{change.strength:.3g}", *(f"{mean:.4f} ± {w:.4f}" for mean, w in pairs)))
+        frame.write_table("transfer", ("change", "strength", *METHODS), rows)
+        frame.write_table("transfer-summary", ("change", *METHODS), summarize(found), "Mean regret over strengths")
+        frame.save_figure("transfer", figure_regrets(curves(found)))
 
 
-SUMMARY = ("expert", "M^train", "acting softly", "acting optimally", "pairs")
+def summarize(found: list[Regrets]) -> list[tuple[str, ...]]:
+    """Return the mean regret over the strengths of every kind of change, with its interval over draws."""
+    rows = []
+    for part in found:
+        for kind in dict.fromkeys(change.kind for change in part.changes):
+            own = [c for c, change in enumerate(part.changes) if change.kind == kind]
+            pairs = [interval(values[own].mean(0)) for values in part.values]
+            rows.append((kind, *(f"{mean:.4f} ± {width:.4f}" for mean, width in pairs)))
+    return rows
 
 
-def summarize(rows: list[tuple[str, float, float, Row]]) -> list[tuple[str, ...]]:
-    """Return the mean of (best - return) / |best|, for noisier and calmer experts apart."""
-    lines = []
-    for label, noisier in (("noisier", True), ("calmer", False)):
-        for train in dict.fromkeys(row.train for *_, row in rows):
-            part = [row for _, own, other, row in rows if row.train == train and (other > own) == noisier]
-            soft, optimal = (
-                np.mean([(row.best - value) / abs(row.best) for row, value in zip(part, values, strict=True)])
-                for values in ([row.soft for row in part], [row.optimal for row in part])
-            )
-            lines.append((label, train, f"{soft:.3f}", f"{optimal:.3f}", str(len(part))))
-    return lines
+def curves(found: list[Regrets]) -> dict[str, dict[str, list[tuple[float, float, float]]]]:
+    """Return for every kind of change and method: strength, mean and half width of its interval."""
+    drawn: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for part in found:
+        for c, change in enumerate(part.changes):
+            for m, method in enumerate(part.methods):
+                point = (change.strength, *interval(part.values[m, c]))
+                drawn.setdefault(change.kind, {}).setdefault(method, []).append(point)
+    return drawn
