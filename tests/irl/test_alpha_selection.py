@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from robustirl import envs, planning
-from robustirl.demonstrations import sample_demonstrations
+from robustirl.demonstrations import estimate_alpha, sample_demonstrations
 from robustirl.irl import RobustIRL, alpha_selection, select_alpha
 from robustirl.irl.alpha_rules import AlphaCurves, admissible_candidates, choose_candidate
+from robustirl.mdp import MDP
+from tests.demonstrations.estimation.test_alpha import CASES, truth
 
 ALPHAS = np.array([1.0, 0.9, 0.8])
 
@@ -90,6 +92,12 @@ def test_a_calmer_expert_needs_a_clearer_gain():
     assert choose_candidate(curves(**gains, direction="calmer"), 100)[0] == 0
 
 
+def test_staying_at_one_is_a_finding_only_for_a_calmer_expert():
+    refused = {"gap": [0.0, 0.09, 0.15]}
+    assert choose_candidate(curves(**refused), 100)[1] is False
+    assert choose_candidate(curves(**refused, direction="calmer"), 100)[1] is True
+
+
 def test_few_episodes_and_a_single_candidate_decide_nothing():
     assert choose_candidate(curves(), episodes=9)[:2] == (0, False)
     one = {name: value[:1] for name, value in vars(curves()).items() if isinstance(value, np.ndarray)}
@@ -157,6 +165,43 @@ def test_what_was_compared_is_what_the_estimator_returns():
     np.testing.assert_array_equal(model.policy_, found.fit.player)
     np.testing.assert_allclose(again.policy_, found.fit.player, atol=1e-9)
     assert model.alpha_estimate_.note == found.note  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_the_interval_is_that_of_the_moves_and_holds_the_choice():
+    world, walks = envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state")
+    found = select_alpha(world, walks)
+    stated, moves = found.as_estimate(), estimate_alpha(world, walks)
+    assert (found.mismatch.low, found.mismatch.high) == (moves.low, moves.high)
+    assert stated.low == min(moves.low, found.alpha) <= stated.alpha <= stated.high == max(moves.high, found.alpha)
+    assert stated.low <= 1 - 0.2 * 35 / 36 <= stated.high  # 1 - d/2.
+    assert (stated.method, stated.moves, stated.direction) == ("fits", moves.moves, "noisier")
+    assert select_alpha(world, walks, actions=False).mismatch.method == "states"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_an_automatic_choice_promises_what_it_holds(case):
+    learner, expert, actions = CASES[case]
+    world, other = MDP(learner, discount=0.9), MDP(expert, discount=0.9)
+    reward = np.random.default_rng(1).normal(size=len(learner))
+    draws, missed, wrong = 10, 0, 0
+    for key in range(draws):
+        walks = sample_demonstrations(
+            other,
+            planning.expert_policy(other, reward, temperature=1.0),
+            episodes=100,
+            horizon=40,
+            key=jax.random.key(key),
+            with_actions=actions,
+        )
+        found = select_alpha(world, walks, candidates=[1, 0.95, 0.9, 0.8, 0.7])
+        stated = found.as_estimate()
+        missed += not stated.low - 1e-9 <= truth(learner, expert) <= stated.high + 1e-9
+        chosen, at_one = (planning.discounted_return(world, one.player, reward) for one in (found.fit, found.fits[0]))
+        best = planning.discounted_return(world, planning.expert_policy(world, reward, kind="optimal"), reward)
+        wrong += float(best - chosen) > 1.05 * float(best - at_one) + 1e-9
+    assert missed <= 2  # Half a draw is expected; more than 2 of 10 at a coverage of 95 % have a chance of 1.2 %.
+    assert wrong == 0
 
 
 def test_large_worlds_have_fewer_candidates():

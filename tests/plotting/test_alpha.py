@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robustirl.demonstrations import AlphaEstimate
 from robustirl.irl import AlphaSelection
 from robustirl.paper.figures.alpha import figure_alpha_rule
 from robustirl.plotting import figure_alpha
@@ -30,6 +31,7 @@ def selection(alpha=0.9):
         note="",
         episodes=100,
         fits=(),
+        mismatch=AlphaEstimate(1.0, 0.05, 1.0, False, "", "states", 0.0, 100, 0.95),
     )
 
 

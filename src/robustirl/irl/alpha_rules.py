@@ -142,7 +142,8 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
         return 0, False, f"α stays 1: {note}."
     admissible = admissible_candidates(curves)
     if not admissible[1:].any():
-        return 0, True, f"α stays 1: {_refusal(curves, 1)}."
+        # Only a calmer expert is a finding. Otherwise 1 is a default, since states may hide noise.
+        return 0, curves.direction == "calmer", f"α stays 1: {_refusal(curves, 1)}."
     margin = CALMER_MARGIN if curves.direction == "calmer" else MARGIN
     safe = curves.gain - margin * curves.gain_error
     sure = admissible & (safe > 0)

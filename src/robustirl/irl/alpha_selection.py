@@ -55,6 +55,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
         note: In a sentence, what decided.
         episodes: How many episodes it rests on.
         fits: The fits of the candidates, to all episodes.
+        mismatch: What the moves tell about 1 - d/2 without a fit, with its confidence interval.
         judges: The rewards of standard IRL on the two halves of the episodes; none if there are too few.
     """
 
@@ -66,6 +67,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
     note: str
     episodes: int
     fits: tuple[Fit, ...]
+    mismatch: AlphaEstimate
     judges: tuple[np.ndarray, ...] = ()
 
     def __repr__(self) -> str:
@@ -98,19 +100,22 @@ class AlphaSelection(AlphaCurves, ShortRepr):
         """The fit at `alpha`, to all episodes."""
         return self.fits[list(self.candidates).index(self.alpha)]
 
-    def as_estimate(self, moves: int, confidence: float) -> AlphaEstimate:
-        """Return the choice as an `AlphaEstimate`; its interval is the range of admissible candidates."""
+    def as_estimate(self) -> AlphaEstimate:
+        """Return the choice as an `AlphaEstimate`.
+
+        Its interval is that of the moves for 1 - d/2, which is not what α is chosen by; it is widened if the chosen α
+        lies outside.
+        """
         chosen = int(np.argmin(np.abs(self.candidates - self.alpha)))
-        return AlphaEstimate(
+        return dataclasses.replace(
+            self.mismatch,
             alpha=self.alpha,
-            low=float(self.candidates[self.admissible].min()),
-            high=1.0,
+            low=min(self.mismatch.low, self.alpha),
+            high=max(self.mismatch.high, self.alpha),
             decisive=self.decisive,
             note=self.note,
             method="fits",
             excess=float(self.explained[chosen]),
-            moves=moves,
-            confidence=confidence,
             direction=self.direction,
         )
 
@@ -122,6 +127,7 @@ def select_alpha(
     *,
     candidates: Sequence[float | int] | None = None,
     actions: bool | None = None,
+    confidence: float = 0.95,
     tail: str = "chain",
     reward: AbstractReward | None = None,
     **options: Any,
@@ -135,6 +141,7 @@ def select_alpha(
             more than 5000 states).
         actions: Whether recorded actions may prove that the expert's world is noisier or calmer; by default if there
             are any. All else rests on states alone.
+        confidence: Of the interval of `mismatch`.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
         reward: The reward model; one parameter per state if omitted. A reward of states and actions needs recorded
             actions, and distances are then those of ρ(s,a).
@@ -178,9 +185,8 @@ def select_alpha(
     players, judges = [one.player for one in fitted], tuple(np.asarray(half.reward) for half in halves)
     gains = [player_gains(alone, players, judge, mdp) for judge in judges]
     own_gains = np.array([player_gains(alone, players, one.reward, mdp) for one in fitted])
-    curves = _curves(
-        mdp, alphas, fitted, alone, gains, own_gains, occupancies, noise_direction(mdp, demonstrations, actions)
-    )
+    mismatch, direction = estimate_mismatch(mdp, demonstrations, actions, confidence)
+    curves = _curves(mdp, alphas, fitted, alone, gains, own_gains, occupancies, direction)
     place, decisive, note = choose_candidate(curves, len(demonstrations))
     scores = [_per_episode(mdp, one, demonstrations) for one in fitted]
     return AlphaSelection(
@@ -193,6 +199,7 @@ def select_alpha(
         note=note,
         episodes=len(demonstrations),
         fits=released(tuple(fitted)),  # A dataclass is no tree, so that nobody else would do it.
+        mismatch=mismatch,
         judges=judges,
     )
 
@@ -239,8 +246,10 @@ def _avoidable_gap(mdp: MDP, standard: Fit, gap: float) -> float:
     return max(gap - float(with_least_gap(standard, mdp).diagnosis.least_gap), 0.0)
 
 
-def noise_direction(mdp: MDP, demonstrations: Demonstrations, actions: bool | None = None) -> str:
-    """Return what the moves prove about the expert's world: `noisier`, `calmer` or `unknown`.
+def estimate_mismatch(
+    mdp: MDP, demonstrations: Demonstrations, actions: bool | None = None, confidence: float = 0.95
+) -> tuple[AlphaEstimate, str]:
+    """Return what the moves tell without a fit, and what they prove: a `noisier` or `calmer` expert, or `unknown`.
 
     Moves that the learner cannot make prove noise with or without the actions. Recorded actions prove more.
 
@@ -248,13 +257,15 @@ def noise_direction(mdp: MDP, demonstrations: Demonstrations, actions: bool | No
         >>> rows = [[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]]]
         >>> world = MDP(rows, discount=0.9)
         >>> walks = Demonstrations.from_arrays([[0, 1], [0, 2]] * 40, terminated=True)  # Nothing leads to state 2.
-        >>> noise_direction(world, walks)
+        >>> estimate_mismatch(world, walks)[1]
         'noisier'
     """
-    found = estimate_alpha(mdp, demonstrations, actions=False).direction
-    if found == "noisier" or not (demonstrations.has_actions if actions is None else actions):
-        return found
-    return estimate_alpha(mdp, demonstrations, actions=True).direction
+    found = estimate_alpha(mdp, demonstrations, actions=False, confidence=confidence)
+    direction = found.direction
+    if demonstrations.has_actions if actions is None else actions:
+        found = estimate_alpha(mdp, demonstrations, actions=True, confidence=confidence)
+        direction = direction if direction == "noisier" else found.direction
+    return found, direction
 
 
 def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> list[float]:

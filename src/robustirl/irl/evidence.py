@@ -101,7 +101,7 @@ def collect_with_fit(
             f"the occupancy was estimated at discount {estimate.discount!r}, but the world's is {discount!r};"
             " estimate it anew with the world's."
         )
-    selection, alpha = _alpha(mdp, given, alpha, tail, options)
+    selection, alpha = _alpha(mdp, given, alpha, {"tail": tail, "confidence": confidence, **options})
     if selection is not None and given is not None and (mismatch := describe_mismatch(mdp, given)):
         notes = (*notes, mismatch)
     transitions = None if given is None else given.num_transitions
@@ -112,7 +112,7 @@ def collect_with_fit(
         has_actions=given is not None and given.has_actions,
         alpha=alpha,
         cautions=() if given is None or estimate is None else _cautions(mdp, given, estimate),
-        alpha_estimate=None if selection is None else selection.as_estimate(transitions or 0, confidence),
+        alpha_estimate=None if selection is None else selection.as_estimate(),
         occupancy_estimate=estimate,
         notes=notes,
     )
@@ -154,7 +154,6 @@ def _alpha(
     mdp: MDP,
     demonstrations: Demonstrations | None,
     alpha: float | AnyArray | str,
-    tail: str,
     options: Mapping[str, Any],
 ) -> tuple[AlphaSelection | None, float | AnyArray]:
     """Return the choice of α, if one was asked for, and α."""
@@ -164,7 +163,7 @@ def _alpha(
         raise InvalidInputError(f"alpha is {alpha!r}, but a number with 0 < alpha <= 1 or 'auto' is needed.")
     if demonstrations is None:
         return None, WITHOUT_EVIDENCE
-    found = select_alpha(mdp, demonstrations, tail=tail, **options)
+    found = select_alpha(mdp, demonstrations, **options)
     return found, found.alpha
 
 

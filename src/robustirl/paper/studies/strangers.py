@@ -150,7 +150,7 @@ def _alphas(
             yield alpha, None
         elif demos is not None and len(demos) >= FEWEST:
             found = _quietly(lambda seen=demos: select_alpha(world, seen))
-            yield found.alpha, found.as_estimate(demos.num_transitions, 0.95)
+            yield found.alpha, found.as_estimate()
 
 
 def _demonstrations(pair: Pair, policy: ArrayLike, count: int) -> Demonstrations:
