@@ -1,11 +1,12 @@
 """`robustirl fit` and `robustirl demos`: from demonstrations in a file to a folder that tells what was learned."""
 
 import csv
+import json
 import os
+import pty
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from robustirl.demonstrations import Demonstrations, load, save
 from robustirl.irl import RobustIRL
 from tests.commands import robustirl
 
-FILES = {"model.npz", "policy.csv", "reward.csv", "summary.txt", "fit.png", "fit.svg"}
+FILES = {"model.npz", "policy.csv", "reward.csv", "summary.txt", "fit.json", "fit.png", "fit.svg"}
 
 
 def test_from_an_expert_to_a_folder(here, capsys):
@@ -42,6 +43,16 @@ def test_from_an_expert_to_a_folder(here, capsys):
     with (here / "found/it/reward.csv").open() as file:
         assert [float(row["reward"]) for row in csv.DictReader(file)] == np.asarray(model.reward_).tolist()
     assert (here / "found/it/fit.png").read_bytes().startswith(b"\x89PNG")
+    # The page about it, as the last line says.
+    assert out.endswith("See it in a browser: robustirl explore found/it")
+    status, out, _ = robustirl("explore found/it", capsys)
+    assert (status, out.split(" (")[0]) == (0, "wrote found/it/fit.html")
+    page = (here / "found/it/fit.html").read_text(encoding="utf-8")
+    assert "learned from 200 recorded episodes in gridworld-4 (36 states, 4 actions), with α = " in page
+    assert "6 rows and 6 columns" in page
+    curves = json.loads((here / "found/it/fit.json").read_text(encoding="utf-8"))["alpha"]
+    assert curves["candidates"][0] == 1.0
+    assert len(curves["gain"]) == 13
 
 
 @pytest.mark.slow
@@ -136,18 +147,51 @@ def test_leaky_worlds_are_sampled_where_returns_are_measured(here, capsys):
     assert robustirl(line, capsys)[0] == 0
 
 
+def interrupt(words, text):
+    """Run a command in a terminal of its own, press Ctrl-C once it shows a text, and return its status and output."""
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "robustirl", *words]
+    with subprocess.Popen(command, stdout=terminal, stderr=terminal, start_new_session=True) as process:
+        os.close(terminal)
+        shown, pressed = b"", False
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # The other end is closed.
+                break
+            shown += part
+            if not pressed and text in shown:
+                os.killpg(process.pid, signal.SIGINT)
+                pressed = True
+        process.wait(600)
+    os.close(master)
+    return process.returncode, " ".join(shown.decode().split())
+
+
 @pytest.mark.slow
-def test_ctrl_c_leaves_nothing(walks):
-    command = [sys.executable, "-m", "robustirl", "fit", "--env", "gridworld-4", "--demos", "walks.npz"]
-    command += ["--steps", "10000000", "--out", "new"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-        time.sleep(20)  # Compilation takes some seconds; the fit itself days.
-        os.killpg(process.pid, signal.SIGINT)
-        _, stderr = process.communicate(timeout=600)
-    assert process.returncode == 130
-    assert "robustirl: interrupted." in stderr
-    assert "Traceback" not in stderr
-    assert sorted(path.name for path in walks.iterdir()) == ["taken", "walks.npz"]
+def test_ctrl_c_keeps_the_best_fit_so_far(walks, capsys):
+    line = "fit --env gridworld-4 --demos walks.npz --alpha 1 --optimizer adam --tolerance 1e-12 --steps 10000000"
+    status, shown = interrupt([*line.split(), "--out", "new"], b"learning, gap")
+    assert status == 130
+    assert "robustirl: interrupted; writing the best fit so far." in shown
+    assert "Traceback" not in shown
+    assert {path.name for path in (walks / "new").iterdir()} == FILES
+    model = RobustIRL.load("new/model.npz")
+    assert model.fit_.verdict.status == "stopped"
+    assert int(model.fit_.verdict.steps) < 10000000
+    assert "note interrupted: this is the best so far" in " ".join((walks / "new/summary.txt").read_text().split())
+    assert robustirl("explore new", capsys)[0] == 0
+    assert "This fit was interrupted" in (walks / "new/fit.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_ctrl_c_before_there_is_a_fit_leaves_nothing(walks):
+    words = ["fit", "--env", "gridworld-4", "--demos", "walks.npz", "--no-cache", "--out", "new"]
+    status, shown = interrupt(words, b"compiling first")
+    assert (status, "Traceback" in shown) == (130, False)
+    assert "robustirl: interrupted" in shown
+    names = sorted(path.name for path in walks.iterdir())
+    assert names == ["taken", "walks.npz"] or (walks / "new" / "model.npz").exists()  # A fit there was, after all.
 
 
 def log_of(folder, name="log.csv"):

@@ -1,13 +1,17 @@
 """`robustirl serve`: one page on this machine alone."""
 
 import http.client
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 
 from robustirl.cli import main
 from robustirl.cli.serve import HOST, Pages, handler_of, make_server
 from robustirl.errors import InvalidInputError
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "estimator-0.1.npz"
 
 
 @pytest.fixture
@@ -51,3 +55,10 @@ def test_what_cannot_be_served_is_refused(tmp_path, capsys):
     assert "there is no store in" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(InvalidInputError, match="--port is 70000, but a number from 0 to 65535 is needed"):
         make_server(tmp_path, 70000, False)
+
+
+def test_the_folder_of_a_fit_is_served_too(tmp_path):
+    shutil.copy(GOLDEN, tmp_path / "model.npz")
+    pages = Pages(tmp_path, False)
+    assert b"robustirl fit" in pages.current()
+    assert not pages.growing()  # Though it has just been written: a fit is whole from the start.

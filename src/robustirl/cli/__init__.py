@@ -22,7 +22,7 @@ from robustirl._runtime import (
     use_compilation_cache,
 )
 from robustirl.cli.compare import Compare, run_compare
-from robustirl.cli.console import console, errors
+from robustirl.cli.console import INTERRUPTED, console, errors
 from robustirl.cli.continuous import Continuous, run_continuous
 from robustirl.cli.demo import WELCOME, Demo, run_demo
 from robustirl.cli.demos import Convert, Demos, run_convert, run_demos
@@ -71,8 +71,8 @@ Command = (
 
 COMMANDS = tuple(argument.__metadata__[0].name for argument in get_args(Command))
 """The names of all commands."""
-INTERRUPTED, TERMINATED = 130, 143
-"""Exit statuses after Ctrl-C and after SIGTERM, as shells count them."""
+TERMINATED = 143
+"""The exit status after SIGTERM, as shells count."""
 
 
 def main(arguments: list[str] | None = None) -> int:

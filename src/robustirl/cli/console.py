@@ -59,6 +59,8 @@ def take_answers() -> dict[str, Any]:
     return found
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells count."""
 MOST_NAMED = 8  # More files than this are counted, not listed.
 STEADY = 600.0  # Seconds over which speed is averaged: some runs take ten times as long as others.
 

@@ -6,27 +6,37 @@ from typing import Annotated
 
 import tyro
 
-from robustirl.cli.console import console, progress_bar
-from robustirl.explorer import write_explorer
+from robustirl.cli.console import answer, console, progress_bar
+from robustirl.explorer import write_explorer, write_fit_page
+from robustirl.reports import is_fit_folder
 
 
 @dataclasses.dataclass(frozen=True)
 class Explore:
-    """Make one self-contained HTML page to look around in a store: choose a world and noises, drag α.
+    """Make one self-contained HTML page: about a single fit, or to look around in a store of runs.
 
-    The page needs no network and shows whatever runs are finished, finite and continuous ones.
+    As in
+
+        robustirl explore found                          what `robustirl fit --out found` has learned, in found/fit.html
+        robustirl explore out                            all runs of `robustirl reproduce --out out`
+        robustirl explore out --out page.html --no-certificates
+
+    The page needs no network. In a store it shows whatever runs are finished, finite and continuous ones: choose a
+    world and noises, drag α.
     """
 
     store: Annotated[Path, tyro.conf.Positional]
-    """The folder of results, the --out of reproduce, layouts or continuous."""
+    """The folder of results, the --out of fit, reproduce, layouts or continuous."""
     certificates: bool = True
-    """Work out what every finite player is sure to achieve, some 15 ms a run."""
+    """Compute what every finite player is sure to achieve, some 15 ms a run; for stores only."""
     out: Path | None = None
-    """The file to write; explorer.html in that folder when left out."""
+    """The file to write; fit.html or explorer.html in that folder if omitted."""
 
 
 def run_explore(command: Explore) -> int:
     """Run the `explore` command."""
+    if is_fit_folder(command.store):
+        return _say(write_fit_page(command.store, command.out))
     progress = progress_bar()
     tasks = []
 
@@ -41,5 +51,12 @@ def run_explore(command: Explore) -> int:
     finally:
         if tasks:
             progress.stop()
-    console.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, soft_wrap=True)
+    return _say(path)
+
+
+def _say(path: Path) -> int:
+    size = path.stat().st_size
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    console.print(f"wrote {path} ({shown})", highlight=False, soft_wrap=True)
+    answer(files=[str(path)])
     return 0

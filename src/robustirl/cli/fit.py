@@ -1,20 +1,21 @@
 """`robustirl fit`."""
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 import tyro
 
-from robustirl._runtime import require_output_folder
-from robustirl.cli.console import answer, console, progress_bar
+from robustirl._runtime import hold_interrupts, require_output_folder
+from robustirl.cli.console import INTERRUPTED, answer, console, errors, progress_bar
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Step, Trust
+from robustirl.irl import PAPER_STEPS, Callback, Step, Trust
 from robustirl.mdp import as_count
-from robustirl.reports import FitRequest, parse_arguments, prepare_fit, write_fit
+from robustirl.reports import FitJob, FitRequest, parse_arguments, prepare_fit, write_fit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +28,9 @@ class Fit(LogOptions, WorldOptions):
         robustirl fit --env world.npz --demos trips.csv --columns episode=trip,state=link --first-state 1 --out found
         robustirl fit --env FrozenLake-v1 --env-arg is_slippery=false --demos minari:me/lake-v0 --out found
 
-    The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.png and fit.svg,
-    or nothing at all. The exit status is 1 if the verdict is "do not use".
+    The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.json, fit.png and
+    fit.svg, or nothing at all; `robustirl explore found` makes a page of it. The exit status is 1 if the verdict is "do
+    not use". Ctrl-C keeps the best fit so far in the folder, if there is one, with exit status 130.
     """
 
     env: Annotated[str, tyro.conf.arg(help=f"The learner's world: {WORLDS}.")]
@@ -91,17 +93,24 @@ def run_fit(command: Fit) -> int:
         def report(step: Step) -> None:
             progress.update(task, completed=step.step, description=f"learning, gap {step.occupancy_gap:.3g}")
 
-        job.run([report])
+        interrupted = _run(job, report)
         verdict = job.model.fit_.verdict
         # The steps taken are all there were: most fits end before the budget does.
         taken = max(int(verdict.steps), 1)
         progress.update(task, completed=taken, total=taken, description=f"{verdict.status} after {taken} steps")
-    written = write_fit(job, command.out)
+    with hold_interrupts():
+        written = write_fit(job, command.out, command=command_words(command), interrupted=interrupted)
     console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
     for path in written:
         console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    console.print(
+        f"See it in a browser: {shlex.join(['robustirl', 'explore', str(command.out)])}",
+        highlight=False,
+        soft_wrap=True,
+    )
     judgment = job.model.judgment_
     answer(
+        interrupted=interrupted,
         alpha=np.asarray(job.model.fit_.alpha).tolist(),
         status=verdict.status.value,
         steps=int(verdict.steps),
@@ -112,7 +121,42 @@ def run_fit(command: Fit) -> int:
         warnings=job.model.warnings_,
         files=[str(path) for path in written],
     )
-    return 1 if job.model.judgment_.trust is Trust.DO_NOT_USE else 0
+    if interrupted:
+        errors.print(f"robustirl: the best fit so far is in {command.out}.", soft_wrap=True)
+        return INTERRUPTED
+    return 1 if judgment.trust is Trust.DO_NOT_USE else 0
+
+
+def _run(job: FitJob, report: Callback) -> bool:
+    """Learn; return whether Ctrl-C ended it. Without a fit to keep, an interrupt goes on."""
+    try:
+        job.run([report])
+    except KeyboardInterrupt:
+        if not job.keep_best():
+            raise
+        errors.print("robustirl: interrupted; writing the best fit so far.", soft_wrap=True)
+        return True
+    return False
+
+
+def command_words(command: Fit) -> list[str]:
+    """Return the command line that asks for the same, without what is the default.
+
+    Example:
+        >>> command_words(Fit(env="gridworld-4", demos=Path("my walks.csv"), out=Path("found"), noise=0.1))
+        ['robustirl', 'fit', '--env', 'gridworld-4', '--demos', 'my walks.csv', '--out', 'found', '--noise', '0.1']
+    """
+    words = ["robustirl", "fit"]
+    fields = sorted(dataclasses.fields(command), key=lambda field: field.name not in ("env", "demos", "out"))
+    for field in fields:
+        value, option = getattr(command, field.name), f"--{field.name.replace('_', '-')}"
+        if value == field.default:
+            continue
+        if isinstance(value, bool):
+            words.append(option)
+        else:
+            words += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (option, str(one))]
+    return words
 
 
 _SAME = tuple(

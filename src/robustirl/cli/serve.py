@@ -1,4 +1,4 @@
-"""`robustirl serve DIR`: the explorer of a store over http, on this machine alone, with runs as they finish."""
+"""`robustirl serve DIR`: the page of a store or of a fit over http, on this machine alone, with runs as they finish."""
 
 import dataclasses
 import http.server
@@ -15,7 +15,8 @@ import tyro
 from robustirl._runtime import printable
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError, RobustIRLError
-from robustirl.explorer import write_explorer
+from robustirl.explorer import write_explorer, write_fit_page
+from robustirl.reports import is_fit_folder
 
 HOST = "127.0.0.1"
 GROWING = 120.0
@@ -25,21 +26,26 @@ RENEW = 15
 
 @dataclasses.dataclass(frozen=True)
 class Serve:
-    """Show the explorer of a store at http://127.0.0.1:PORT, on this machine alone, with runs as they finish.
+    """Show the page of a store, or of a single fit, at http://127.0.0.1:PORT, on this machine alone.
 
-    Example: robustirl serve out. The page renews itself while the store grows; Ctrl-C ends the command.
+    As in
+
+        robustirl serve out                the runs of `robustirl reproduce --out out`, as they finish
+        robustirl serve found --port 0     what `robustirl fit --out found` has learned, at any free port
+
+    The page renews itself while a store grows; Ctrl-C ends the command.
     """
 
     store: Annotated[Path, tyro.conf.Positional]
-    """The folder of results, the --out of reproduce, layouts or continuous."""
+    """The folder of results, the --out of fit, reproduce, layouts or continuous."""
     port: int = 8765
     """The port; 0 for any that is free."""
     certificates: bool = False
-    """Work out what every finite player is sure to achieve, some 15 ms a run."""
+    """Compute what every finite player is sure to achieve, some 15 ms a run; for stores only."""
 
 
 class Pages:
-    """The page of a store, made anew when the store has changed."""
+    """The page of a store or of a fit, made anew when the folder has changed."""
 
     def __init__(self, store: Path, certificates: bool):
         self.store: Path = store
@@ -48,7 +54,9 @@ class Pages:
 
     def changed(self) -> float:
         """Return when the store last changed."""
-        times = [path.stat().st_mtime for path in (self.store, self.store / "batches") if path.exists()]
+        # A command may replace a folder by renaming, within one tick of the clock: the model has a time of its own.
+        parts = (self.store, self.store / "batches", self.store / "model.npz")
+        times = [path.stat().st_mtime for path in parts if path.exists()]
         return max(times, default=0.0)
 
     def current(self) -> bytes:
@@ -57,14 +65,17 @@ class Pages:
             if (now := self.changed()) != self._seen:
                 with tempfile.TemporaryDirectory() as folder:
                     target = Path(folder) / "page.html"
-                    write_explorer(self.store, target, certificates=self.certificates)
+                    if is_fit_folder(self.store):
+                        write_fit_page(self.store, target)
+                    else:
+                        write_explorer(self.store, target, certificates=self.certificates)
                     self._page = target.read_bytes()
                 self._seen = now
             return self._page
 
     def growing(self) -> bool:
         """Return whether runs may still be added."""
-        return time.time() - self.changed() < GROWING
+        return not is_fit_folder(self.store) and time.time() - self.changed() < GROWING
 
 
 def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:

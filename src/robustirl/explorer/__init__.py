@@ -1,6 +1,7 @@
-"""One page to look around in a store."""
+"""Self-contained pages: to look around in a store, and about a single fit."""
 
 from robustirl.explorer.arrays import Pool as Pool
+from robustirl.explorer.fit_page import write_fit_page as write_fit_page
 from robustirl.explorer.page import Exhibit as Exhibit
 from robustirl.explorer.page import RowMaker as RowMaker
 from robustirl.explorer.page import register_exhibit as register_exhibit
@@ -8,4 +9,5 @@ from robustirl.explorer.page import write_explorer as write_explorer
 
 __all__ = [
     "write_explorer",
+    "write_fit_page",
 ]

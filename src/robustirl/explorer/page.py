@@ -7,7 +7,6 @@ content policy in it forbids that it could. Its style and its scripts are files 
 import dataclasses
 import importlib.metadata
 import importlib.resources
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import markupsafe
 from robustirl._runtime import require_output_file, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.explorer.arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
+from robustirl.explorer.embedding import embedded_json
 from robustirl.reports import render
 from robustirl.sweeps import RunResult, Store, kind_of
 
@@ -135,15 +135,9 @@ def page(data: dict[str, Any], arrays: str) -> str:
         store=data["store"],
         look=markupsafe.Markup((folder / "explorer.css").read_text(encoding="utf-8")),
         script=markupsafe.Markup(script),
-        data=markupsafe.Markup(_embedded(data)),
+        data=markupsafe.Markup(embedded_json(data)),
         arrays=arrays,
     )
-
-
-def _embedded(data: dict[str, Any]) -> str:
-    """Return JSON that no browser can mistake for the end of a script."""
-    text = json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _plain(value: Any) -> Any:

@@ -95,9 +95,15 @@ class AlphaSelection(AlphaCurves, ShortRepr):
         }
         return html_columns(self.note, columns)
 
+    def without_fits(self) -> "AlphaSelection":
+        """Return the choice and its curves alone, as `RobustIRL.alpha_selection_` keeps them."""
+        return dataclasses.replace(self, fits=(), judges=())
+
     @property
     def fit(self) -> Fit:
         """The fit at `alpha`, to all episodes."""
+        if not self.fits:
+            raise InvalidInputError("these are the curves alone, without the fits; see fit_ of the estimator.")
         return self.fits[list(self.candidates).index(self.alpha)]
 
     def as_estimate(self) -> AlphaEstimate:

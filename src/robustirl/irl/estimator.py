@@ -34,7 +34,8 @@ from robustirl.irl._parameters import Parameters
 from robustirl.irl._result import require_success
 from robustirl.irl.acting import ActingPolicy, draw_actions
 from robustirl.irl.adversarial.estimator import RobustImitation
-from robustirl.irl.evidence import Evidence, collect_choices, collect_with_fit
+from robustirl.irl.alpha_selection import AlphaSelection
+from robustirl.irl.evidence import Evidence, collect_choices, collect_with_selection
 from robustirl.irl.inference import Inference, infer
 from robustirl.irl.inputs import from_episodes, understand_demonstrations
 from robustirl.irl.judgment import Judgment, is_matched, judge
@@ -103,6 +104,7 @@ class RobustIRL(Parameters):
     evidence_: Evidence
     world_: MDP
     inference_: Inference | None
+    alpha_selection_: AlphaSelection | None
 
     @overload
     def __new__(
@@ -196,17 +198,17 @@ class RobustIRL(Parameters):
             "planner_tolerance": self.planner_tolerance,
             "progress": self.progress,
         }
-        candidate = None
+        selection = None
         if self.objective == LIKELIHOOD:
             options["penalty"] = self.penalty
             evidence, target = collect_choices(mdp, given, alpha=self.alpha, options=options), given
         else:
-            evidence, candidate = self._collect(mdp, given, options=options)
+            evidence, selection = self._collect(mdp, given, options=options)
             target = _target(given, mdp, evidence, reward)
         try:
-            if candidate is not None and self.initial_parameters is None and not callbacks:
+            if selection is not None and self.initial_parameters is None and not callbacks:
                 # It was made with these very settings.
-                found = require_success(candidate, self.tolerance) if self.throw else candidate
+                found = require_success(selection.fit, self.tolerance) if self.throw else selection.fit
             else:
                 found = fit(
                     mdp,
@@ -220,25 +222,35 @@ class RobustIRL(Parameters):
                 )
         except Interrupted as interrupt:
             if interrupt.fit is not None:
-                self._keep(interrupt.fit, evidence, mdp, given, reward)
+                self._keep(interrupt.fit, evidence, mdp, given, reward, selection)
             raise
         if found.reward.ndim == 1 and self.objective != LIKELIHOOD and not is_matched(found):
             found = with_least_gap(found, mdp)
-        self._keep(found, evidence, mdp, given, reward)  # Only now, so that a fit which fails leaves an earlier one.
+        # Only now, so that a fit which fails leaves an earlier one.
+        self._keep(found, evidence, mdp, given, reward, selection)
         return self
 
-    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, Fit | None]:
-        """Return the evidence, and the fit at the chosen α; on Ctrl-C keep that at α = 1 as far as it had come."""
-        collect = functools.partial(collect_with_fit, mdp, given, tail=self.tail, confidence=self.confidence)
+    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, AlphaSelection | None]:
+        """Return the evidence and the choice of α; on Ctrl-C keep the fit at α = 1 as far as it had come."""
+        collect = functools.partial(collect_with_selection, mdp, given, tail=self.tail, confidence=self.confidence)
         try:
             return collect(alpha=self.alpha, options=options)
         except Interrupted as interrupt:
             if not interrupt.fit:
                 raise
             self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0)[0], mdp
+            self.inference_, self.alpha_selection_ = None, None
             raise Interrupted(self.fit_) from None
 
-    def _keep(self, found: Fit, evidence: Evidence, mdp: MDP, given: Any, reward: AbstractReward) -> None:
+    def _keep(
+        self,
+        found: Fit,
+        evidence: Evidence,
+        mdp: MDP,
+        given: Any,
+        reward: AbstractReward,
+        selection: AlphaSelection | None,
+    ) -> None:
         """Keep what was learned."""
         inference = None
         few = sum(np.size(leaf) for leaf in jax.tree.leaves(found.parameters)) <= MOST_INFERRED
@@ -246,6 +258,8 @@ class RobustIRL(Parameters):
             options: dict[str, Any] = {"temperatures": self.temperatures, "penalty": self.penalty}
             inference = infer(found, mdp, given, reward, **options)
         self.fit_, self.evidence_, self.world_, self.inference_ = found, evidence, mdp, inference
+        # The curves alone: the fits of all candidates would make the estimator and its copies thirteen times as large.
+        self.alpha_selection_ = None if selection is None else selection.without_fits()
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
         """Return the reward model and the optimizer, if both are at hand."""

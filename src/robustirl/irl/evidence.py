@@ -23,7 +23,6 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import AlphaSelection, select_alpha
 from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
-from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import AnyArray, ArrayLike
 
@@ -74,10 +73,10 @@ def collect_evidence(
         >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
         (2, [0.625, 0.375], ())
     """
-    return collect_with_fit(mdp, data, alpha=alpha, tail=tail, confidence=confidence, options=options)[0]
+    return collect_with_selection(mdp, data, alpha=alpha, tail=tail, confidence=confidence, options=options)[0]
 
 
-def collect_with_fit(
+def collect_with_selection(
     mdp: MDP,
     data: Demonstrations | OccupancyEstimate | ArrayLike,
     *,
@@ -85,8 +84,8 @@ def collect_with_fit(
     tail: str,
     confidence: float,
     options: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[Evidence, Fit | None]:
-    """Return the evidence, and the fit at the α that was chosen, if candidates were fitted for it."""
+) -> tuple[Evidence, AlphaSelection | None]:
+    """Return the evidence, and the choice of α with the fit of every candidate, if candidates were fitted for it."""
     discount = float(mdp.discount)
     notes: tuple[str, ...] = ()
     given = data if isinstance(data, Demonstrations) else None
@@ -116,7 +115,7 @@ def collect_with_fit(
         occupancy_estimate=estimate,
         notes=notes,
     )
-    return evidence, None if selection is None else selection.fit
+    return evidence, selection
 
 
 def collect_choices(

@@ -4,6 +4,7 @@ from robustirl.plotting.alpha import figure_alpha as figure_alpha
 from robustirl.plotting.film import figure_strip as figure_strip
 from robustirl.plotting.film import save_film as save_film
 from robustirl.plotting.fit import figure_fit as figure_fit
+from robustirl.plotting.layouts import layout_of as layout_of
 from robustirl.plotting.maps import bare as bare
 from robustirl.plotting.maps import draw_policy as draw_policy
 from robustirl.plotting.maps import draw_reward_map as draw_reward_map

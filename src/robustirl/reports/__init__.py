@@ -4,9 +4,14 @@ from robustirl.reports.evidence import DemonstrationsReport as DemonstrationsRep
 from robustirl.reports.evidence import report_demonstrations as report_demonstrations
 from robustirl.reports.evidence import report_guarantee as report_guarantee
 from robustirl.reports.fit import OPTIMIZERS as OPTIMIZERS
+from robustirl.reports.fit import FitJob as FitJob
 from robustirl.reports.fit import FitRequest as FitRequest
 from robustirl.reports.fit import prepare_fit as prepare_fit
 from robustirl.reports.fit import write_fit as write_fit
+from robustirl.reports.fit_folder import FitFolder as FitFolder
+from robustirl.reports.fit_folder import is_fit_folder as is_fit_folder
+from robustirl.reports.fit_folder import next_steps as next_steps
+from robustirl.reports.fit_folder import read_fit_folder as read_fit_folder
 from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render
 from robustirl.reports.markdown import to_markdown as to_markdown

@@ -17,6 +17,8 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, Inference, RobustIRL, adam
 from robustirl.mdp import MDP, as_alpha, as_count, as_positive
 from robustirl.planning import state_occupancy
+from robustirl.reports.fit_record import NAME as RECORD
+from robustirl.reports.fit_record import describe_demonstrations, encode_record, make_record
 from robustirl.reports.worlds import explain_noise, find_environment
 from robustirl.rewards import make_reward_model
 
@@ -78,15 +80,24 @@ class FitJob:
     demonstrations: Demonstrations
     model: RobustIRL
     understood: str
+    file: Path
     further: tuple[RobustIRL, ...] = ()
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
         """Learn. A fit that fails is kept all the same; its summary says so. Of several attempts the best is kept."""
-        self.model.fit(self.world, self.demonstrations, callbacks=callbacks)
-        for attempt in self.further:
+        for attempt in (self.model, *self.further):
             attempt.fit(self.world, self.demonstrations, callbacks=callbacks)
-            if attempt.fit_.verdict.valid and attempt.occupancy_gap_ < self.model.occupancy_gap_:
+        self.keep_best()
+
+    def keep_best(self) -> bool:
+        """Keep the best of the attempts that have learned something, interrupted ones too; say whether there is one."""
+        for attempt in self.further:
+            if not hasattr(attempt, "fit_"):
+                continue
+            better = attempt.fit_.verdict.valid and attempt.occupancy_gap_ < self.model.occupancy_gap_
+            if better:
                 object.__setattr__(self, "model", attempt)
+        return hasattr(self.model, "fit_")
 
 
 def prepare_fit(request: FitRequest) -> FitJob:
@@ -133,9 +144,13 @@ def prepare_fit(request: FitRequest) -> FitJob:
         )
         for attempt in range(as_count("--attempts", request.attempts, 1))
     ]
-    return FitJob(environment, world, given, models[0], understood, tuple(models[1:]))
+    return FitJob(environment, world, given, models[0], understood, request.demonstrations, tuple(models[1:]))
 
 
+INTERRUPTED = (
+    "  note           interrupted: this is the best so far; the same command, with a new --out, runs to its end\n"
+)
+"""What is added to the summary of a fit that was interrupted."""
 OPTIMIZERS = ("newton", "adam", "settling-adam", "lbfgs")
 """What `--optimizer` may be."""
 
@@ -178,14 +193,21 @@ def _read(request: FitRequest, environment: envs.Environment) -> tuple[Demonstra
     return given.renumber(**known), understood
 
 
-def write_fit(job: FitJob, out: Path) -> list[Path]:
-    """Write the folder, all of it or nothing, and return what is in it."""
+def write_fit(job: FitJob, out: Path, *, command: Sequence[str] = (), interrupted: bool = False) -> list[Path]:
+    """Write the folder, all of it or nothing, and return what is in it.
+
+    Args:
+        job: What was learned.
+        out: The folder.
+        command: The words of the command, which the record keeps.
+        interrupted: Whether the fit was interrupted, and this is the best so far.
+    """
     with filled_whole(out) as building:
-        names = [path.name for path in _fill(job, building)]
+        names = [path.name for path in _fill(job, building, command, interrupted)]
     return [out / name for name in names]
 
 
-def _fill(job: FitJob, folder: Path) -> list[Path]:
+def _fill(job: FitJob, folder: Path, command: Sequence[str], interrupted: bool) -> list[Path]:
     from robustirl.plotting import (
         figure_fit,  # Here, so that only a figure loads matplotlib.
         save_figure,
@@ -197,13 +219,23 @@ def _fill(job: FitJob, folder: Path) -> list[Path]:
         "policy.csv": policy_csv(model, job.environment.state_names, job.environment.action_names),
         "reward.csv": reward_csv(model, job.environment.state_names),
         **({} if model.inference_ is None else {"parameters.csv": parameters_csv(model.inference_, model.confidence)}),
-        "summary.txt": f"{job.environment.name}\n\n{model.summary()}\n",
+        "summary.txt": f"{job.environment.name}\n\n{model.summary()}\n{INTERRUPTED if interrupted else ''}",
     }
     for name, text in texts.items():
         write_atomically(folder / name, text)
     player = np.asarray(state_occupancy(job.world, model.policy_))
+    record = make_record(
+        job.environment,
+        job.world,
+        describe_demonstrations(job.demonstrations, job.world, job.file, job.understood),
+        model.alpha_selection_,
+        player,
+        command=command,
+        interrupted=interrupted,
+    )
+    write_atomically(folder / RECORD, encode_record(record))
     figures = save_figure(figure_fit(job.environment, model, player), folder / "fit")
-    return [folder / "model.npz", *(folder / name for name in texts), *figures]
+    return [folder / "model.npz", *(folder / name for name in texts), folder / RECORD, *figures]
 
 
 def policy_csv(

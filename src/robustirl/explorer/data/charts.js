@@ -4,6 +4,7 @@ const HEIGHT = 290;
 const LOOKS = {
   current: { stroke: "accent", width: 2.6, dot: 3.4 }, standard: { stroke: "ink", width: 2, dot: 3 },
   other: { stroke: "other", width: 1.2, dot: 2 }, ghost: { stroke: "other", width: 0.7, dot: 0, opacity: 0.55 },
+  plain: { stroke: "accent", width: 2, dot: 0 },
 };
 
 const DOTTED = { "stroke-dasharray": "1 4", "stroke-width": 1.6, "stroke-linecap": "round" };
@@ -44,7 +45,7 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   svg.append(make("line", { class: "axis", x1: left, x2: left + inner, y1: floor, y2: floor }));
   let taken = -Infinity;
   for (const x of xs) {
-    if (X(x) - taken < 26) continue;
+    if (X(x) - taken < 32) continue;
     taken = X(x);
     svg.append(make("text", { x: X(x), y: floor + 14, "text-anchor": "middle" }, plain(x)));
   }
@@ -54,7 +55,7 @@ function chart(id, { label, across, up, xs, lines = [], levels = [], uprights = 
   for (const { y, color } of levels) {
     svg.append(make("line", { x1: left, x2: left + inner, y1: Y(y), y2: Y(y), stroke: `var(--${color})`, ...DASHED }));
   }
-  const order = { ghost: 0, other: 1, standard: 2, current: 3 };
+  const order = { ghost: 0, other: 1, standard: 2, plain: 2, current: 3 };
   const names = [];
   for (const { points, look, name } of [...lines].sort((a, b) => order[a.look] - order[b.look])) {
     const { stroke, width: thick, dot, opacity = 1 } = LOOKS[look], sound = points.filter((point) => point.y !== null);

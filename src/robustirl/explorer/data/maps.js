@@ -93,6 +93,11 @@ function arrows(context, world, policy, side, columns, cells, color) {
       context.globalAlpha = 0.35 + 0.65 * weight;
       context.lineWidth = Math.max(side * (0.04 + 0.06 * weight), 0.9);
       context.beginPath();
+      if (!down && !right) { // An action that stays.
+        context.arc(x, y, (0.05 + 0.08 * weight) * side, 0, 2 * Math.PI);
+        context.fill();
+        continue;
+      }
       context.moveTo(x, y);
       context.lineTo(tipX - right * head, tipY - down * head);
       context.stroke();
