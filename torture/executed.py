@@ -4,8 +4,8 @@
 
 The table holds, for every test that passed, its seconds and the lines of `src/robustirl` that ran for it, counted from
 the first line of their function, so that the table outlives changes elsewhere in a file. Tests of other files that are
-in the table already stay there. A program that an earlier test of the same process has compiled is not traced again, so
-a line belongs to the first test that needed it.
+in the table already stay there. A program that an earlier test of the same file has compiled is not traced again, so
+of the tests of a file a line belongs to the first that needed it.
 """
 
 import collections
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import jax
 import pytest
 
 PACKAGE = "/src/robustirl/"
@@ -84,10 +85,14 @@ class Executed:
     def __init__(self, path: Path):
         self._path, self._recorder = path, Recorder()
         self._tests: dict[str, dict[str, Any]] = {}
+        self._file = ""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
         """Record what a test executes, with what is prepared for it."""
+        if item.nodeid.split("::")[0] != self._file:
+            self._file = item.nodeid.split("::")[0]
+            jax.clear_caches()
         with self._recorder.recording():
             result = yield
         files: dict[str, dict[str, list[int]]] = collections.defaultdict(lambda: collections.defaultdict(list))
