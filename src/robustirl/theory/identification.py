@@ -35,19 +35,37 @@ class IdentifiedSet:
         directions: `[d, m]`, an orthonormal basis of the parameter directions that all experts together leave open; for
             a tabular reward parameters are R(s,a) of the available pairs, for features the weights.
         constant: Whether a constant reward can be expressed, which no expert identifies.
-        sharpness: The smallest singular value that counts, of how strongly the identified directions change some
-            policy's log-probabilities: close to zero, a direction is identified in name only.
+        sharpness: The smallest strength that counts: close to zero, a direction is identified in name only.
+        strengths: `[K, d]`, after the first expert, the first two, and so on: how much of a reward of size 1 is beyond
+            the potentials of the experts' worlds, for the d principal directions, weakest first. A direction that is
+            open has strength zero. It is the square root of the sum over experts, and so at most √K for a tabular
+            reward.
     """
 
     dimensions: tuple[int, ...]
     directions: Float[np.ndarray, "d m"]
     constant: bool
     sharpness: float
+    strengths: Float[np.ndarray, "K d"]
 
     @property
     def identified(self) -> bool:
         """Whether the reward is identified up to a constant."""
         return self.dimensions[-1] == int(self.constant)
+
+    def nearly_open(self, threshold: float) -> tuple[int, ...]:
+        """Return how many directions are weaker than a threshold after the first expert, the first two, and so on.
+
+        To tell a direction of strength 0.01, policies must be known a hundred times better than rewards.
+
+        Example:
+            >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+            >>> worlds = [MDP(np.stack([p * stay + (1 - p) * swap, swap], 1), discount=0.9) for p in (1.0, 0.999)]
+            >>> found = identify(worlds)
+            >>> found.dimensions, found.nearly_open(0.01)
+            ((2, 1), (2, 2))
+        """
+        return tuple(int(count) for count in (self.strengths < threshold).sum(-1))
 
 
 def identify(worlds: Sequence[MDP], features: ArrayLike | None = None) -> IdentifiedSet:
@@ -72,17 +90,16 @@ def identify(worlds: Sequence[MDP], features: ArrayLike | None = None) -> Identi
     checked = _as_worlds(worlds)
     basis = _reward_basis(checked, features)
     blocks = [_beyond_potentials(world) @ basis for world in checked]
-    values, rows = np.zeros(0), np.zeros((0, basis.shape[1]))
-    kept, dimensions = np.zeros(0, bool), []
-    for count in range(1, len(blocks) + 1):
-        _, found, rows = np.linalg.svd(np.concatenate(blocks[:count]), full_matrices=True)
-        values = np.append(found, np.zeros(basis.shape[1] - found.size))
-        kept = values > RANK_TOLERANCE * np.linalg.norm(basis, 2)
-        dimensions.append(int((~kept).sum()))
+    strengths, rows = np.zeros((len(blocks), basis.shape[1])), np.zeros((0, basis.shape[1]))
+    for place in range(len(blocks)):
+        _, found, rows = np.linalg.svd(np.concatenate(blocks[: place + 1]), full_matrices=True)
+        strengths[place, : found.size] = found
+    kept = strengths > RANK_TOLERANCE * np.linalg.norm(basis, 2)
+    dimensions = tuple(int(count) for count in (~kept).sum(-1))
     ones = np.ones(basis.shape[0])
     constant = bool(np.linalg.norm(basis @ np.linalg.lstsq(basis, ones, rcond=None)[0] - ones) < 1e-9 * ones.size)
-    sharpness = float(values[kept].min()) if kept.any() else 0.0
-    return IdentifiedSet(tuple(dimensions), rows[~kept].T, constant, sharpness)
+    sharpness = float(strengths[-1][kept[-1]].min()) if kept[-1].any() else 0.0
+    return IdentifiedSet(dimensions, rows[~kept[-1]].T, constant, sharpness, np.sort(strengths, -1))
 
 
 def rank_worlds(

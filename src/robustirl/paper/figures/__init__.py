@@ -3,6 +3,7 @@
 from matplotlib.figure import Figure as Figure
 
 from robustirl.paper.figures.continuous import figure_continuous as figure_continuous
+from robustirl.paper.figures.identification import figure_identification as figure_identification
 from robustirl.paper.figures.landscape import figure_landscape as figure_landscape
 from robustirl.paper.figures.maps import figure_maps as figure_maps
 from robustirl.paper.figures.readme import figure_front as figure_front
