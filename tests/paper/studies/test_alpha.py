@@ -87,8 +87,13 @@ def test_names_are_found_and_others_refused(refused):
     assert len(set(cell_names())) == len(cell_names())
     assert find_cell("frozen-lake, slip, 0 / 0.667").expert_kind == "optimal"
     assert find_cell("random, uniform, 123").learner.num_states == 20
+    grid, objects = (find_cell(f"{kind} layout 3, uniform-action, 0 / 0.2") for kind in ("grid", "object"))
+    assert (grid.group, grid.learner.num_states, set(grid.reward.tolist())) == ("layouts", 36, {-100.0, -1.0, 0.0})
+    assert (objects.learner.num_states, set(objects.reward.tolist())) == (100, {-2.0, -1.0, 0.0})
     with refused("there is no cell 'random, uniform, -1'"):
         find_cell("random, uniform, -1")
+    with refused("there is no cell 'grid layout x, uniform-action, 0 / 0.2'"):
+        find_cell("grid layout x, uniform-action, 0 / 0.2")
     with refused("there is no cell 'nowhere'"):
         AlphaSpec("nowhere", 1, 0, "1").check()
 

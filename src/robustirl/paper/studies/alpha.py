@@ -13,10 +13,10 @@ from pathlib import Path
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
-from robustirl.paper.studies.alpha_cells import cell_names
+from robustirl.paper.studies.alpha_cells import cell_names, layout_names
 from robustirl.paper.studies.alpha_results import AUTO, rule_points, shares
 from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec, specs_of
-from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of
+from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of, summary_of
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.sweeps import Store
 
@@ -31,7 +31,8 @@ class AlphaStudy:
     episodes: tuple[int, ...] = (20, 100, 1000)
     """Numbers of episodes."""
     cells: tuple[str, ...] = ()
-    """Beginnings of the names of cells, such as gridworld-1 or random; all cells if omitted."""
+    """Beginnings of the names of cells, such as gridworld-1 or random; all cells if omitted. "grid layout" and "object
+    layout" are further worlds that no rule was tuned on, which are run only if named."""
 
     first_draw: int = 0
     """The first draw, so that parts of the study can be run on several machines."""
@@ -48,8 +49,11 @@ class AlphaStudy:
         as_count("--first-seed", self.first_seed, 0)
         as_count("--first-draw", self.first_draw, 0)
         records = self._join() if self.stores else self._compute(frame)
+        groups = rows_of(records)
+        head, *short = summary_of(groups)
         for name, columns, rows in (
-            ("alpha", COLUMNS, rows_of(records)),
+            ("alpha-summary", head, short),
+            ("alpha", COLUMNS, groups),
             ("alpha-cells", CELL_COLUMNS, cell_rows(records)),
         ):
             frame.write_table(name, columns, rows)
@@ -61,7 +65,9 @@ class AlphaStudy:
 
     def _compute(self, frame: Frame) -> list[AlphaRecord]:
         """Run what is missing."""
-        names = [name for name in cell_names(self.first_seed) if not self.cells or name.startswith(self.cells)]
+        names = cell_names(self.first_seed)
+        if self.cells:
+            names = [name for name in (*names, *layout_names(self.first_seed)) if name.startswith(self.cells)]
         if not names:
             raise InvalidInputError(
                 f"no cell begins with {', '.join(self.cells)}; choose from {cell_names()[0]!r} etc."

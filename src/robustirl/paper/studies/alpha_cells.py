@@ -24,6 +24,9 @@ TOY_TEXT: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {
 HOLES = ("hole, expert slips", "hole, learner slips")
 MISMATCHES = ("uniform", "local", "relabeled", "one-state", "reversed")
 RANDOM_SEEDS = 10
+LAYOUTS = ("grid layout", "object layout")
+LAYOUT_SEEDS = 5
+DANGER, DANGEROUS = -100.0, 0.3  # Reward of a dangerous cell of a random grid, and how many of its cells are.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Cell:
 
     Attributes:
         name: What tables call it.
-        group: `paper`, `toy text`, `hole` or `random`.
+        group: `paper`, `toy text`, `hole`, `random` or `layouts`.
         learner, expert: The worlds that plans and fits are made in.
         learner_walks, expert_walks: The worlds that returns are measured and demonstrations drawn in; they differ from
             the others only under the noise model `published`.
@@ -69,6 +72,20 @@ def cell_names(first_seed: int = 0) -> tuple[str, ...]:
     return (*paper, *toys, *HOLES, *drawn)
 
 
+def layout_names(first_seed: int = 0) -> tuple[str, ...]:
+    """Return the names of cells with random layouts of grids and object worlds, which no rule was tuned on.
+
+    Example:
+        >>> layout_names(7)[0]
+        'grid layout 7, uniform-state, 0 / 0.2'
+    """
+    seeds, pairs = range(first_seed, first_seed + LAYOUT_SEEDS), [pair for pair in PAIRS if 0.2 in pair]
+    models = NOISE_MODELS[:2]
+    return tuple(
+        _pair_name(f"{kind} {n}", m, *pair) for kind in LAYOUTS for n in seeds for m in models for pair in pairs
+    )
+
+
 def _pair_name(environment: str, noise_model: str, learner: float, expert: float) -> str:
     return f"{environment}, {noise_model}, {learner:.3g} / {expert:.3g}"
 
@@ -77,21 +94,25 @@ def _pair_name(environment: str, noise_model: str, learner: float, expert: float
 def find_cell(name: str) -> Cell:
     """Return the cell of this name."""
     first, second, last = [*name.split(", "), "", ""][:3]
-    if name not in cell_names(int(last) if first == "random" and last.isdecimal() else 0):
+    layout, _, number = first.rpartition(" ")
+    known = cell_names(int(last) if first == "random" and last.isdecimal() else 0)
+    if layout in LAYOUTS and number.isdecimal():
+        known = layout_names(int(number))
+    if name not in known:
         raise InvalidInputError(f"there is no cell {name!r}; the study's cell_names() lists all of them.")
     if name in HOLES:
         return _hole(name)
     if first == "random":
         return _random(name, second, int(last))
-    pairs = PAIRS if first in PAPER_WORLDS else TOY_TEXT[first, second]
+    paper = first in PAPER_WORLDS or layout in LAYOUTS
+    pairs = PAIRS if paper else TOY_TEXT[first, second]
     learner, expert = next(pair for pair in pairs if _pair_name(first, second, *pair) == name)
-    environment = envs.make(first)
+    environment = _layout(layout, int(number)) if layout in LAYOUTS else envs.make(first)
     walks: Callable[..., MDP] = environment.evaluation_mdp if second == PUBLISHED else environment.mdp
     context = ExperimentContext(environment, second)
-    paper = first in PAPER_WORLDS
     return Cell(
         name,
-        "paper" if paper else "toy text",
+        "layouts" if layout in LAYOUTS else "paper" if paper else "toy text",
         environment.mdp(learner, second),
         environment.mdp(expert, second),
         walks(learner, second),
@@ -101,6 +122,16 @@ def find_cell(name: str) -> Cell:
         total=True,
         model=context.reward_model() if paper else TabularReward(environment.mdp(learner, second).num_states),
     )
+
+
+def _layout(kind: str, seed: int) -> envs.Environment:
+    """Return an object world, or a grid like the paper's fourth with its dangerous cells elsewhere."""
+    if kind == "object layout":
+        return envs.make("objectworld", seed=seed)
+    random = np.random.default_rng(seed)
+    rewards = np.where(random.random((6, 6)) < DANGEROUS, DANGER, -1.0)
+    rewards[0, 0] = 0.0
+    return envs.GridWorld(f"{kind} {seed}", rewards=rewards)
 
 
 def _hole(name: str) -> Cell:

@@ -74,7 +74,7 @@ def groups_of(cell: str) -> tuple[str, ...]:
     if group == "hole":
         return "all", group, f"{group}, {'noisier' if kind == 'expert slips' else 'calmer'} expert"
     direction = "calmer expert" if rest[0].endswith("/ 0") else "noisier expert"
-    finer = (f"{group}, {kind}, {direction}",) if group == "paper" else ()
+    finer = (f"{group}, {kind}, {direction}",) if group in ("paper", "layouts") else ()
     return "all", group, f"{group}, {direction}", *finer
 
 

@@ -90,6 +90,36 @@ def _statistics(own: Shares, discounted: Shares) -> tuple[str, ...]:
     )
 
 
+SUMMARY = {
+    "`auto`, from states": "auto: mean",
+    "`auto`, with actions": WITH_ACTIONS,
+    "`auto` or transfer, as recommended": OR_TRANSFER,
+    "best fixed α": "its mean",
+    "likeliest moves": LIKELIEST,
+    "counting moves, states": STATES,
+    "counting moves, actions": ACTIONS,
+    "transfer": TRANSFER,
+    "best α in hindsight": "best in hindsight",
+    "worst cell of `auto`": "worst cell",
+    "its worst cell with actions": "its worst cell",
+    "its worst cell, discounted returns": "worst cell, discounted",
+}
+
+
+def summary_of(rows: Sequence[Sequence[str]], group: str = "all") -> list[tuple[str, ...]]:
+    """Return a short table of a group from the rows under `COLUMNS`: a column per number of episodes.
+
+    Example:
+        >>> row = ["all", "20", *["0.126"] * (len(COLUMNS) - 2)]
+        >>> summary_of([row])[:2]
+        [('share of the loss of α = 1 removed', '20 episodes'), ('`auto`, from states', '0.13')]
+    """
+    columns: tuple[str, ...] = COLUMNS
+    own = [dict(zip(columns, row, strict=True)) for row in rows if row[0] == group]
+    head = ("share of the loss of α = 1 removed", *(f"{one['episodes']} episodes" for one in own))
+    return [head, *((label, *(f"{float(one[name]):.2f}" for one in own)) for label, name in SUMMARY.items())]
+
+
 CELL_COLUMNS = (
     "cell",
     "episodes",
