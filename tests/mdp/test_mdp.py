@@ -1,5 +1,6 @@
 """Worlds and games: what is filled in, what is refused, and how they travel through transformations."""
 
+import dataclasses
 import inspect
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_game, as_occupancy, as_reward
 from robustirl.mdp.mdp import as_world
 from robustirl.planning import policy_value
@@ -37,6 +39,25 @@ def test_a_kernel_and_its_array_make_the_same_world():
     kernel = DenseKernel(KERNEL)
     assert MDP(kernel, discount=0.9).kernel is kernel
     assert eqx.tree_equal(MDP(kernel, discount=0.9), WORLD)
+
+
+def test_parts_of_a_world_are_replaced_by_the_names_of_its_arguments():
+    world = MDP(
+        [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]],
+        discount=0.9,
+        initial=[0.25, 0.75],
+        mask=[[True, True], [True, False]],
+    )
+    nearer = dataclasses.replace(world, discount=0.5)
+    assert nearer.discount == 0.5
+    assert nearer.initial.tolist() == [0.25, 0.75]
+    assert np.array_equal(nearer.mask, world.mask)
+    assert dataclasses.replace(world, initial=[1.0, 0.0]).initial.tolist() == [1.0, 0.0]
+    assert dataclasses.replace(world).discount == 0.9
+    with pytest.raises(InvalidInputError, match="the discount γ is 2"):
+        dataclasses.replace(world, discount=2.0)
+    with pytest.raises(TypeError, match="discount"):
+        MDP([[[1.0]]])  # pyright: ignore[reportCallIssue]
 
 
 def test_numbers_of_any_kind_become_doubles():

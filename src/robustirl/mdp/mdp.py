@@ -3,7 +3,8 @@ r"""Markov decision processes without a reward, and the two-player game the pape
 The reward is a separate argument everywhere, because the learner has none (M = M_θ \ R_θ, Section 2.1).
 """
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -33,6 +34,23 @@ if TYPE_CHECKING:
     from robustirl.mdp.transitions import Recording
 
 
+def _replaceable(kind: "type[MDP]") -> "type[MDP]":
+    """Let `dataclasses.replace` copy a world: it passes on the fields, which bear other names than the arguments."""
+    create = kind.__init__
+
+    @functools.wraps(create)
+    def initialize(self: "MDP", *args: Any, **values: Any) -> None:
+        for name in ("initial", "discount"):
+            if f"_{name}" in values:
+                kept = values.pop(f"_{name}")
+                values.setdefault(name, kept)
+        create(self, *args, **values)
+
+    kind.__init__ = initialize
+    return kind
+
+
+@_replaceable
 class MDP(DeviceModule):
     """A world M = (S, A, T, γ, P₀).
 
@@ -49,6 +67,9 @@ class MDP(DeviceModule):
         >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.9)
         >>> world.num_states, world.num_actions, world.initial.tolist()
         (2, 1, [0.5, 0.5])
+        >>> import dataclasses
+        >>> dataclasses.replace(world, discount=0.5)  # A changed copy; parts that are not named are kept.
+        MDP(2 states, 1 actions, γ = 0.5, DenseKernel)
     """
 
     kernel: AbstractKernel
