@@ -71,6 +71,13 @@ def test_nodes_of_the_labyrinth_lie_apart():
     [
         (lambda: prepare_bus([5, 4], [], name="bus 7"), "bus 7 shows 4 miles in month 1 after 5 in the month before"),
         (lambda: prepare_bus([5], []), "the bus has 1 readings, but at least two are needed"),
+        (
+            lambda: prepare_bus(["five", "six"], []),
+            "the bus has 2 readings, but at least two are needed, each",
+        ),
+        (lambda: prepare_bus([5.0, np.nan], [], name="bus 7"), "bus 7 shows nan miles in month 1, but a number of at"),
+        (lambda: prepare_bus([-5, 0], []), "the bus shows -5 miles in month 0, but a number of at least 0 is needed"),
+        (lambda: prepare_bus([0, 90], [40, 20]), "replaced at 40, 20 miles, but the order of mileage is needed"),
         (lambda: prepare_bus([0, 450_001], []), "has run 450001 miles since its last replacement in month 1"),
         (lambda: prepare_bus([0, 90], [20, 40]), "two replacements within one month"),
         (lambda: envs.buses(9), "the group is 9, but one or several of 1 to 8"),

@@ -4,6 +4,7 @@ The published estimates maximize the likelihood of choices and increments togeth
 the outer product of the scores. With the increments fixed at their shares, the maximum is 2.2931 and 10.0749.
 """
 
+import math
 import time
 
 import numpy as np
@@ -49,7 +50,33 @@ def test_without_looking_ahead_the_table_is_reproduced_as_well():
     # Choices do not depend on the increments here, so that the scores of the two costs are a block of their own.
     errors = np.sqrt(np.diag(np.linalg.inv(found.outer_product[:2, :2])))
     assert printed(errors, 3) == ["13.778", "0.720"]
-    assert found.choice_log_likelihood == pytest.approx(-165.458, abs=6e-4)  # It is -165.45852.
+    assert found.choice_log_likelihood == pytest.approx(-165.458522, abs=1e-6)
+
+
+def test_the_likelihood_printed_for_no_discounting_is_above_the_largest_there_is():
+    """Without discounting the choice is a logit in .001 θ₁ x - RC, and its log-likelihood is concave.
+
+    Newton's method in plain NumPy finds the maximum, -165.458522, at the printed estimates. It rounds to -165.459. The
+    paper prints -165.458, which only numbers of at least -165.4585 round to, and no parameters reach that. Estimates
+    that had not converged would have a smaller likelihood. The last digit is therefore one of the printing: the digits
+    after it were cut off, or lost, while those of the estimates were rounded (7.63578 is printed as 7.6358).
+    """
+    features = np.stack([0.001 * ENV.choice_states, -np.ones(4292)], 1)
+    theta = np.array([70.0, 7.0])
+    for _ in range(20):
+        replace = 1 / (1 + np.exp(-features @ theta))
+        information = (features * (replace * (1 - replace))[:, None]).T @ features
+        theta = theta + np.linalg.solve(information, features.T @ (ENV.choice_actions - replace))
+    assert np.linalg.eigvalsh(information).min() > 0
+    assert printed(theta, 4) == ["71.5133", "7.6358"]
+
+    def likelihood(theta):
+        gain = features @ np.asarray(theta)
+        return math.fsum(ENV.choice_actions * gain - np.logaddexp(0, gain))
+
+    assert likelihood(theta) == pytest.approx(-165.4585222, abs=1e-7)
+    assert likelihood([71.5133, 7.6358]) == pytest.approx(-165.4585222, abs=1e-7)
+    assert likelihood(theta) < -165.4585
 
 
 def test_a_second_fit_takes_less_than_a_second(published):

@@ -71,6 +71,14 @@ class Choices:
     def __repr__(self) -> str:
         return f"Choices({len(self)} choices in {np.unique(self.groups).size} groups)"
 
+    def _place(self, row: int) -> str:
+        """Return where a choice stands: its row, and its place in its group if groups have several."""
+        groups = np.unique(self.groups)
+        if groups.size == len(self):
+            return f"row {row} of the choices"
+        place = int((self.groups[:row] == self.groups[row]).sum())
+        return f"row {row} of the choices (choice {place} of group {self.groups[row]}, counted from 0)"
+
     def check_against(self, mdp: MDP) -> None:
         """Refuse a choice that the world does not have or does not offer there, with its row."""
         mask = np.asarray(as_world(mdp).mask)
@@ -78,14 +86,14 @@ class Choices:
             if (values >= count).any():
                 row = int(np.argmax(values >= count))
                 raise InvalidInputError(
-                    f"row {row} of the choices has {name} {values[row]}, but the world has {count} {name}s, numbered"
+                    f"{self._place(row)} has {name} {values[row]}, but the world has {count} {name}s, numbered"
                     " from 0; correct the row, or give the world it belongs to."
                 )
         missing = ~mask[self.states, self.actions]
         if missing.any():
             row = int(np.argmax(missing))
             raise InvalidInputError(
-                f"row {row} of the choices takes action {self.actions[row]} in state {self.states[row]}, which the"
+                f"{self._place(row)} takes action {self.actions[row]} in state {self.states[row]}, which the"
                 " world does not offer there: its probability is zero under every policy. Correct the row or the mask."
             )
 

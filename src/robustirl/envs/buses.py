@@ -168,9 +168,19 @@ def prepare_bus(
         robustirl.errors.InvalidInputError: the bus shows 4000 miles in month 1 after 8000 in the month before; an
             odometer does not run backwards, so correct the row.
     """
-    readings = np.asarray(odometer, dtype=np.int64)
-    if readings.ndim != 1 or readings.size < 2:
-        raise InvalidInputError(f"{name} has {readings.size} readings, but at least two are needed.")
+    given = np.asarray(odometer)
+    if given.ndim != 1 or given.size < 2 or given.dtype.kind not in "iuf":
+        raise InvalidInputError(
+            f"{name} has {given.size} readings, but at least two are needed, each a number of miles."
+        )
+    strange = ~np.isfinite(given) | (given < 0)
+    if strange.any():
+        month = int(np.argmax(strange))
+        raise InvalidInputError(
+            f"{name} shows {given[month]} miles in month {month}, but a number of at least 0 is needed; correct the"
+            " row, or leave the bus out."
+        )
+    readings = given.astype(np.int64)
     backwards = np.diff(readings) < 0
     if backwards.any():
         month = int(np.argmax(backwards)) + 1
@@ -179,6 +189,11 @@ def prepare_bus(
             " odometer does not run backwards, so correct the row."
         )
     at = np.array([r for r in np.asarray(replacements, dtype=np.int64) if r > 0], dtype=np.int64)
+    if (np.diff(at) < 0).any():
+        raise InvalidInputError(
+            f"{name} had its engine replaced at {', '.join(map(str, at))} miles, but the order of mileage is needed;"
+            " correct the row."
+        )
     count = (readings[:, None] >= at).sum(-1)
     since = readings - np.concatenate([[0], at])[count]
     states = np.maximum(np.ceil(bins * since / miles).astype(int) - 1, 0)

@@ -102,6 +102,9 @@ def test_a_reward_of_pairs_matches_an_occupancy_of_pairs():
     assert np.tensordot(reached - rho, FEATURES, 2) == pytest.approx(0, abs=1e-5)
     walks = Demonstrations.from_arrays([[0, 1, 2, 0], [0, 0, 1, 1]], [[1, 1, 0], [0, 1, 0]], terminated=False)
     assert RobustIRL(1.0, reward=TabularReward(3, 2), throw=False).fit(WORLD, walks).reward_.shape == (3, 2)
+    chosen = RobustIRL(reward=TabularReward(3, 2), throw=False).fit(WORLD, walks)
+    assert chosen.alpha_ == 1  # Two episodes are too few to compare fits.
+    assert chosen.reward_.shape == (3, 2)
 
 
 ROW = r"row 1 of the choices"
@@ -126,6 +129,16 @@ DRIFT = MixtureDynamics([np.stack([STAY] * 2, 1), np.stack([MOVE] * 2, 1)], outc
                 objective="likelihood",
             ),
             f"{ROW} takes action 1 in state 1, which the world does not offer there: its probability is zero",
+        ),
+        (
+            lambda: fit(
+                WORLD, Demonstrations.from_arrays([[0, 1, 2], [0, 3, 0]], [[0, 0], [1, 1]]), objective="likelihood"
+            ),
+            r"row 3 of the choices \(choice 1 of group 1, counted from 0\) has state 3",
+        ),
+        (
+            lambda: RobustIRL(reward=TabularReward(3, 2)).fit(WORLD, Demonstrations.from_arrays([[0, 1]])),
+            "the reward is one of states and actions, but the demonstrations have no actions",
         ),
         (lambda: fit(WORLD, [0.2, 0.3, 0.5], objective="likelihood"), "needs recorded choices, but list was given"),
         (
