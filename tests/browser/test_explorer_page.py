@@ -1,5 +1,7 @@
 """The explorer as a user meets it: open it, choose, drag α, and read the store's numbers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-GRID = RunSpec("gridworld-4", "uniform-state", 0.0, 0.2, 1.0)  # What is shown first: the largest mismatch, standard.
+GRID = RunSpec("gridworld-4", "uniform-state", 0.0, 0.2, 1.0)  # The largest mismatch, standard.
 
 CERTIFIED = tuple(RunSpec("gridworld-4", "uniform-state", 0.1, 0.0, alpha) for alpha in (1.0, 0.9))
 RANGES = ((-1234.5678, -12.345678), (-999.87654, -1.2345678))
@@ -57,10 +59,10 @@ def pages(store, continuous):
 def page(driver, pages):
     """Opens a page; what went wrong in it is found when the test ends."""
 
-    def visit(name="finite", *, width=1400, height=900, **how):
+    def visit(name="finite", *, width=1400, height=900, at="#alpha=1", **how):
         driver.get("about:blank")
         look(driver, width, height, **how)
-        driver.get(pages[name].as_uri())
+        driver.get(pages[name].as_uri() + at)
         wait_for_run(driver)
         return driver
 
@@ -139,8 +141,12 @@ def require_state(driver, store, spec, state):
 
 
 def test_a_page_opens_with_the_largest_mismatch_and_the_stores_numbers(page, store):
-    driver = page()
-    require_numbers(driver, store, GRID)
+    driver = page(at="")
+    best = max((1.0, 0.9, 0.8), key=lambda alpha: store.result(replaced(GRID, alpha=alpha)).record.total_return)
+    require_numbers(driver, store, replaced(GRID, alpha=best))
+    opening = driver.find_element(By.ID, "opening").text
+    assert opening.startswith("In gridworld-4 an expert acted with noise 0.2, and the learner acts with noise 0: with")
+    assert f"α = {best:g}, the best of the 3 in this store, it earns" in opening
     assert driver.find_element(By.ID, "title").text == "gridworld-4"
     assert f"{len(FINITE)} runs" in driver.find_element(By.ID, "subtitle").text
 
@@ -359,3 +365,17 @@ def test_text_can_be_read_in_light_and_dark(page):
         assert {name: ratio for name, ratio in ratios if ratio < 4.5} == {}
     assert found[False] > 0.8
     assert found[True] < 0.05
+
+
+@pytest.mark.slow
+def test_a_page_opens_at_the_alpha_that_auto_chose(page, pages, tmp_path):
+    fixed = tuple(RunSpec("three-state", "slip", 0.0, 0.1, alpha) for alpha in (1.0, 0.9, 0.8))
+    auto = RunSpec("three-state", "slip", 0.0, 0.1, 1.0, demonstrations=5, auto="states")
+    store = finite_store(tmp_path / "auto", (*fixed, auto))
+    found = store.result(auto)
+    store.append([dataclasses.replace(found, record=dataclasses.replace(found.record, alpha_used=0.88))])
+    pages["auto"] = write_explorer(store.folder, certificates=False)
+    driver = page("auto", at="")
+    wait_for_run(driver, fixed[1].identity)
+    opening = driver.find_element(By.ID, "opening").text
+    assert "with α = 0.9, the nearest here to 0.88, which auto chose from demonstrations, it earns −" in opening

@@ -24,7 +24,19 @@ from robustirl.sweeps import RunResult, Store, kind_of
 NAME = "explorer.html"
 SCRIPTS = tuple(
     f"{name}.js"
-    for name in ("data", "colors", "maps", "surface", "charts", "tables", "choices", "returns", "views", "page")
+    for name in (
+        "data",
+        "colors",
+        "maps",
+        "surface",
+        "charts",
+        "tables",
+        "choices",
+        "opening",
+        "returns",
+        "views",
+        "page",
+    )
 )
 Progress = Callable[[int, int], object]
 

@@ -23,9 +23,10 @@ function nearest(values, value, link, rows) {
   return values.reduce((best, item) => (Math.abs(item - number) < Math.abs(best - number) ? item : best));
 }
 
-// At first: the largest mismatch with a noisier expert, the standard learner, and the setting with the most runs.
+// At first: the largest mismatch with a noisier expert, the α that auto chose or the best, the setting with the most runs.
 function usual(values, link, rows) {
-  if (link === "expert" || link === "alpha") return values.at(-1);
+  if (link === "expert") return values.at(-1);
+  if (link === "alpha") return openingAlpha(values, rows);
   if (link !== "setting") return values[0];
   const count = (value) => rows.filter((row) => row.setting === value).length;
   return values.reduce((best, item) => (count(item) > count(best) ? item : best));

@@ -17,6 +17,7 @@ function draw() {
   // The theorems are about finite worlds. What is hidden must be so before charts measure their room.
   document.getElementById("guarantees").hidden = row.world === undefined;
   document.getElementById("overview").classList.toggle("three", row.world === undefined);
+  opening(row, line, standard);
   outcome(row, standard);
   renderCharts(row, line);
   document.getElementById("maps").classList.toggle("three", !DATA.worlds[row.world]?.shape);

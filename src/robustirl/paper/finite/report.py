@@ -92,14 +92,15 @@ def _regime_text(regime: str, rows: Sequence[Comparison]) -> str:
     robust = np.average([row.fixed for row in rows], weights=weights)
     wins, losses = sum(row.wins for row in rows), sum(row.losses for row in rows)
     where = {
-        REGIMES[0]: "a noisier expert costs",
-        REGIMES[1]: "an expert with the learner's own noise costs",
-        REGIMES[2]: "a calmer expert costs",
+        REGIMES[0]: "with a noisier expert",
+        REGIMES[1]: "with an expert of the learner's own noise",
+        REGIMES[2]: "with a calmer expert",
     }[regime]
+    # Returns are negative in most worlds, so that a share of the return itself would be hard to read.
     return (
-        f"{where} the standard learner {_percent(standard)} of the optimal return and the robust one, with"
-        " its environment's"
-        f" best single α, {_percent(robust)} (robust is better in {wins} and worse in {losses} of {sum(weights)} cells)"
+        f"{where} the standard learner falls short of the best return by {_percent(standard)} of its size, and the"
+        f" robust one, with its environment's best single α, by {_percent(robust)} (robust is better in {wins} and"
+        f" worse in {losses} of {sum(weights)} cells)"
     )
 
 
@@ -116,8 +117,8 @@ def _kernels(plan: "Plan", comparisons: Sequence[Comparison]) -> list[str]:
     losses = {model: float(np.mean(values)) for model, values in by_model.items()}
     most, least = max(losses, key=lambda m: losses[m]), min(losses, key=lambda m: losses[m])
     return [
-        f"What standard IRL loses to a noisier expert hangs on the kernel: {_percent(losses[most])} of the"
-        f" optimal return under {most}"
+        f"What standard IRL loses to a noisier expert hangs on the kernel: {_percent(losses[most])} of the size"
+        f" of the best return under {most}"
         f" (mean over environments), {_percent(losses[least])} under {least}."
     ]
 
