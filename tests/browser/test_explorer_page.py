@@ -290,6 +290,7 @@ def test_worlds_that_are_no_grid_are_tables(page, store):
     choose(driver, environment="three-state")
     spec = next(s for s in FINITE if s.environment == "three-state" and s.alpha == 1)
     require_numbers(driver, store, spec)
+    settle(driver)
     assert not driver.find_element(By.ID, "maps").is_displayed()
     arrays = store.result(spec).arrays
     cells = table(driver)
