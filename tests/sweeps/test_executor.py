@@ -5,6 +5,10 @@ import dataclasses
 import io
 import itertools
 import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
@@ -22,6 +26,7 @@ from robustirl.sweeps import compute, run
 from robustirl.sweeps.executor import batches, flat
 from robustirl.sweeps.store.tables import TIME_COLUMNS, columns, results_csv
 
+ROOT = Path(__file__).parents[2]
 SMALL = {"alphas": (1.0, 0.9), "learner_noises": (0.0, 0.1), "expert_noises": (0.0, 0.1), "steps": 3}
 
 
@@ -52,14 +57,14 @@ def test_every_environment_runs(name, tmp_path):
     assert all(record.discounted_return <= record.optimal_discounted_return + 1e-9 for record in outcome.records)
 
 
-@pytest.mark.parametrize("name", ["objectworld", "three-state"])
+@pytest.mark.parametrize("name", ["gridworld-4", "three-state", pytest.param("objectworld", marks=pytest.mark.slow)])
 def test_environments_are_drawn_with_maps_where_they_are_grids(name, tmp_path):
     plan = small_plan(name, models=envs.make(name).noise_models[:1])
     outcome = reproduce(plan, tmp_path / "out")
     drawn = {path.name for path in outcome.files if path.suffix == ".png"}
     model = plan.noise_models[0]
     expected = {f"all-alphas_{model}_{name}.png", f"best-alpha_{model}_{name}.png"}
-    assert drawn == expected | ({f"maps_{model}_{name}.png"} if name == "objectworld" else set())
+    assert drawn == expected | ({f"maps_{model}_{name}.png"} if name != "three-state" else set())
     for path in outcome.files:
         if path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG")
@@ -217,6 +222,30 @@ def test_an_interrupt_keeps_what_is_finished_and_the_rest_is_as_if_nothing_had_h
     assert (resumed.new, seen[0]) == (11, 5)
     compute(specs, tmp_path / "whole")
     assert untimed(tmp_path / "broken") == untimed(tmp_path / "whole")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from robustirl.sweeps import compute
+from tests.sweeps.test_executor import small
+
+def end(_, done, __):
+    if done:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+compute(small("gridworld-4"), Path(sys.argv[1]), end)
+"""
+
+
+def test_a_kill_costs_at_most_what_was_under_way(tmp_path):
+    """Random moments, and a kill of several processes, are in tests/cli/test_cli.py."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed")], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "results.csv").exists()
+    assert compute(small("gridworld-4"), tmp_path / "killed").new == 3  # Of eight runs in batches of five.
+    compute(small("gridworld-4"), tmp_path / "whole")
+    assert untimed(tmp_path / "killed") == untimed(tmp_path / "whole")
 
 
 def test_a_folder_of_another_request_is_left_alone(tmp_path, refused):
