@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robustirl._runtime.cache import user_cache_folder
+from robustirl._runtime.cache import bound_size, enable_cache, use_compilation_cache, user_cache_folder
 
 PROGRAM = """
 import logging, sys
@@ -79,3 +79,36 @@ def test_the_folder_is_where_the_user_keeps_caches(monkeypatch):
     assert user_cache_folder() == Path("/somewhere/robustirl")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert "robustirl" in user_cache_folder().parts
+
+
+ENTRY = f"jit_f-{64 * 'a'}-cache"
+
+
+def test_nothing_but_compiled_programs_is_removed(tmp_path):
+    for name in ("thesis.tex", "notes-cache", ENTRY):
+        (tmp_path / name).write_bytes(bytes(100))
+    (tmp_path / ENTRY.replace(64 * "a", 64 * "b")).symlink_to(tmp_path / "thesis.tex")
+    (tmp_path / "folder").mkdir()
+    bound_size(tmp_path, 0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "notes-cache", "thesis.tex"]
+    assert (tmp_path / "thesis.tex").stat().st_size == 100
+
+
+@pytest.mark.parametrize("folder", ["a\0b", 5, b"bytes", "file/below", "n" * 300, "everybody"])
+def test_a_folder_that_cannot_hold_programs_is_refused(here, refused, folder):
+    (here / "file").write_text("")
+    (here / "everybody").mkdir()
+    (here / "everybody").chmod(0o777)
+    with refused("compiled programs cannot be kept in"):
+        enable_cache(folder)
+    assert sorted(path.name for path in here.iterdir()) == ["everybody", "file"]
+
+
+def test_programs_of_another_user_are_not_run(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with caplog.at_level("DEBUG", "robustirl"):
+        assert use_compilation_cache() is None
+    assert "belongs to another user" in caplog.text

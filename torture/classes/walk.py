@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torture.classes import BadInput, attempt
+from torture.classes.contents import bad_contents
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
 from torture.classes.numbers import bad_number_commands, bad_numbers
 from torture.classes.texts import bad_text_commands, bad_texts
@@ -16,6 +17,7 @@ from torture.classes.texts import bad_text_commands, bad_texts
 CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "files that cannot be read": bad_files,
     "files that cannot be written": bad_targets,
+    "contents": bad_contents,
     "numbers": bad_numbers,
     "texts": bad_texts,
 }

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import excess, one_line, read_regular
+from robustirl._runtime import excess, one_line, read_regular, short_repr
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+DIGITS = 9  # Of the largest number of nodes or edges: what is counted is kept in arrays.
 CHUNK = 2**24  # Bytes unpacked between two looks at the memory.
 
 
@@ -44,8 +44,9 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
     if not rows or rows[0][0] != "p" or len(rows[0]) < 4:
         raise InvalidInputError(f"{path} does not begin with a line 'p NAME nodes edges', as DIMACS graphs do.")
     skip = 1 if len(rows) > 1 and not rows[1][0].isdigit() else 0
+    what = "nodes", "edges"
+    nodes, count = (_count(path, f"the number of {name}", word) for name, word in zip(what, rows[0][2:4], strict=True))
     try:
-        nodes, count = (as_count("the number", int(word)) for word in rows[0][2:4])
         edges = np.array([row[skip : skip + 2] for row in rows[1:]], dtype=np.int64).reshape(-1, 2)
     except (ValueError, OverflowError):
         raise InvalidInputError(f"{path} has a line that is no edge: two numbers of nodes are needed.") from None
@@ -57,6 +58,15 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
             f" 1 to {nodes}."
         )
     return edges - 1, nodes
+
+
+def _count(path: str | os.PathLike[str], name: str, word: str) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) <= DIGITS):
+        raise InvalidInputError(
+            f"the first line of {path} says {short_repr(word)} for {name}, but a whole number of at most {DIGITS}"
+            " digits is needed."
+        )
+    return int(word)
 
 
 def _unpacked(content: bytes, suffix: str) -> bytes:

@@ -6,7 +6,6 @@ somebody on the way to destination d. One reward, given or learned by node or by
 them, and one fit learns it from the trips to all.
 """
 
-import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,12 +13,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from robustirl._runtime import require_memory, short_repr
 from robustirl.envs.environment import Environment
 from robustirl.envs.gridworld import frozen
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, SuccessorKernel, WrongActionKernel, as_count, as_floats, require_finite
+from robustirl.mdp import (
+    MDP,
+    SuccessorKernel,
+    WrongActionKernel,
+    as_count,
+    as_floats,
+    require_discount,
+    require_finite,
+    require_unmasked,
+)
 
 WRONG_TURN = "wrong-turn"
+NUMBERS_PER_NODE = 6  # Of eight bytes, besides those of edges: degrees, rewards, whether a destination is reached.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,9 +147,12 @@ def from_graph(
         (8, 2, [-1.0, -1.0, 0.0, -1.0, -1.0, -1.0, -1.0, 0.0])
     """
     edges, nodes, one_way = _read(graph, num_nodes, directed)
+    require_memory(8.0 * NUMBERS_PER_NODE * nodes, f"a graph of {nodes} nodes", "use a smaller one")
     if not one_way:
         edges = np.concatenate([edges, edges[:, ::-1]])
     edges = np.unique(edges, axis=0)
+    if not isinstance(destinations, Iterable):
+        raise InvalidInputError(f"the destinations are {short_repr(destinations)}, but a list of nodes is needed.")
     ends = tuple(as_count("a destination", node) for node in destinations)
     for node in ends:
         if node >= nodes:
@@ -153,7 +166,7 @@ def from_graph(
         node_rewards=_of_nodes("the reward", -np.ones(nodes) if rewards is None else rewards, nodes, 1),
         node_features=None if features is None else _of_nodes("the feature matrix", features, nodes, 2),
         start=None if start is None else _of_nodes("the start", start, nodes, 1),
-        discount=discount,
+        discount=require_discount(discount),
     )
 
 
@@ -206,9 +219,13 @@ def _read(graph: Any, num_nodes: int | None, directed: bool) -> tuple[np.ndarray
 
 
 def _as_edges(given: Any, what: str) -> np.ndarray:
-    edges: np.ndarray = np.zeros(0)
-    with contextlib.suppress(TypeError, ValueError):
+    require_unmasked(what, given)
+    try:
         edges = np.asarray(given if isinstance(given, np.ndarray) else list(given))
+    except (TypeError, ValueError):  # Nothing that can be counted through, or rows of several lengths.
+        raise InvalidInputError(
+            f"{what} is {short_repr(given)}, but (E, 2) whole numbers are needed: the two nodes of every edge."
+        ) from None
     if edges.size == 0 and edges.dtype.kind == "f":
         edges = np.zeros((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
@@ -218,6 +235,8 @@ def _as_edges(given: Any, what: str) -> np.ndarray:
         )
     if edges.size and edges.min() < 0:
         raise InvalidInputError(f"{what} names node {int(edges.min())}, but nodes are numbered from 0.")
+    if edges.size:
+        as_count(f"the largest node in {what}", int(edges.max()))
     return edges.astype(np.int64)
 
 

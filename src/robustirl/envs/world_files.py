@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, read_regular, require_memory, short_repr, sum_tolerance
+from robustirl._runtime import one_line, read_arrays, read_regular, require_memory, short_repr, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats, from_sparse, require_finite
@@ -127,8 +127,20 @@ def _from_sparse(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], di
     """Return the world of a matrix that `scipy.sparse.save_npz` wrote."""
     import scipy.sparse  # Here, so that `import robustirl` stays light.
 
-    form = arrays["format"].item()
-    name = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    form = arrays["format"]
+    if form.size != 1 or form.dtype.kind not in "SU" or arrays["shape"].shape != (2,):
+        raise InvalidInputError(
+            f"{path} is damaged: its arrays 'format' and 'shape' are {short_repr(form.tolist())} and"
+            f" {short_repr(arrays['shape'].tolist())}, but a word and two lengths are needed."
+        )
+    for part, kinds, what in (("data", "biuf", "real"), *((n, "iu", "whole") for n in ("shape", "indices", "indptr"))):
+        if arrays[part].dtype.kind not in kinds:
+            raise InvalidInputError(
+                f"{path}: the array {part!r} of its sparse matrix holds {arrays[part].dtype}, but {what} numbers are"
+                " needed."
+            )
+    word = form.item()
+    name = word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
     if name not in ("csr", "csc"):
         raise InvalidInputError(
             f"{path} holds a sparse matrix in the format {short_repr(name)}, but csr or csc is needed; save"
@@ -140,7 +152,7 @@ def _from_sparse(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], di
         matrix.check_format(full_check=True)
         rows = scipy.sparse.csr_array(matrix)
     except (ValueError, TypeError, IndexError) as error:
-        raise InvalidInputError(f"{path} is damaged: its arrays are no sparse matrix ({error}).") from None
+        raise InvalidInputError(f"{path} is damaged: its arrays are no sparse matrix ({one_line(error)}).") from None
     pairs, size = (int(length) for length in arrays["shape"])
     if not size or pairs % size or not pairs:
         raise InvalidInputError(

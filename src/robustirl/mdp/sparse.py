@@ -30,6 +30,8 @@ def from_sparse(
     if not scipy.sparse.issparse(matrix):
         raise InvalidInputError(f"the matrix is a {type(matrix).__name__}, but one of scipy.sparse is needed.")
     rows = scipy.sparse.csr_array(matrix)
+    if rows.data.dtype.kind not in "biuf":
+        raise InvalidInputError(f"the matrix holds {rows.data.dtype}, but real numbers are needed.")
     pairs, states = rows.shape  # pyright: ignore[reportGeneralTypeIssues]
     if pairs != states * num_actions:
         raise InvalidInputError(

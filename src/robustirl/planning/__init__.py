@@ -34,6 +34,10 @@ from robustirl.planning.operators import soft_maximum as soft_maximum
 from robustirl.planning.operators import tie_margin as tie_margin
 from robustirl.planning.operators import traced_temperatures as traced_temperatures
 from robustirl.planning.operators import two_player_backup as two_player_backup
+from robustirl.planning.padding import cut as cut
+from robustirl.planning.padding import extended as extended
+from robustirl.planning.padding import pad_alpha as pad_alpha
+from robustirl.planning.padding import pad_world as pad_world
 from robustirl.planning.sampling import sampled_total_return as sampled_total_return
 from robustirl.planning.solve import choose_solver as choose_solver
 from robustirl.planning.solve import solve as solve

@@ -2,12 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
-from robustirl._runtime import BoundedJit, working_precision
+from robustirl._runtime import BoundedJit, as_float, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world
+from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world, concrete
 from robustirl.planning.linear.dense import solve_policy, solve_policy_transpose
+from robustirl.planning.padding import extended, pad_policy, pad_world, padded_states
 from robustirl.types import ArrayLike
 
 
@@ -34,7 +36,10 @@ def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
         [0.5, 0.5]
     """
     visits = solve_policy_transpose(mdp, as_policy(policy, as_world(mdp)), mdp.initial)
-    return (1 - mdp.discount) * jnp.maximum(visits, 0)  # Rounding can leave an unvisited state a hair below zero.
+    # Rounding can leave an unvisited state slightly below zero.
+    if concrete(visits):  # On the host, without a program for every size of world.
+        return as_float((1 - np.asarray(mdp.discount)) * np.maximum(np.asarray(visits), 0))
+    return (1 - mdp.discount) * jnp.maximum(visits, 0)
 
 
 @working_precision
@@ -46,7 +51,7 @@ def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
 @working_precision
 def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, ""]:
     """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2)."""
-    return mdp.initial @ policy_value(mdp, policy, reward)
+    return _dot(mdp.initial, policy_value(mdp, policy, reward))
 
 
 @working_precision
@@ -64,7 +69,11 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     require_sound(mdp)
     horizon = as_count("the horizon", horizon)
     policy = as_policy(policy, mdp)
-    return _total_return(mdp, policy, policy_reward(mdp, policy, reward), horizon)
+    collected = policy_reward(mdp, policy, reward)
+    world = pad_world(mdp) if concrete(policy, collected) else mdp
+    if world is not mdp:
+        policy, collected = pad_policy(policy, world), extended(collected, world.mask.shape[:1])
+    return _total_return(world, policy, collected, horizon)
 
 
 @BoundedJit
@@ -91,6 +100,12 @@ def policy_reward(mdp: MDP, policy: Float[Array, "S A"], reward: ArrayLike) -> F
     """
     checked = as_action_reward(reward, mdp)
     return checked if checked.ndim == 1 else (policy * checked).sum(-1)
+
+
+def _dot(one: Float[Array, " S"], other: Float[Array, " S"]) -> Float[Array, ""]:
+    """Return the inner product, of vectors of a common length where that can be."""
+    size = (padded_states(one.shape[0]),)
+    return extended(one, size) @ extended(other, size) if concrete(one, other) else one @ other
 
 
 def require_sound(mdp: MDP) -> None:

@@ -21,9 +21,9 @@ TARGET_SECONDS = 0.4  # Of a stretch; Ctrl-C is seen between two of them.
 MAX_GROWTH = 100
 
 
-def run_with_progress(solver: AbstractSolver, problem: PlanningProblem, max_steps: int | None) -> Solution:
-    """Solve as `solver.run` does, and show how far it has come."""
-    title = f"{solver.description}, {problem.game.mdp.num_states} states"
+def run_with_progress(solver: AbstractSolver, states: int, problem: PlanningProblem, max_steps: int | None) -> Solution:
+    """Solve as `solver.run` does, and show how far it has come; `states` are those of the world before padding."""
+    title = f"{solver.description}, {states} states"
     if not isinstance(solver, ValueIteration):
         # Newton steps are few, and their solvers keep what they know between them: there is nothing to cut.
         with progress_bar(title, None) as report:

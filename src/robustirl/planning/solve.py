@@ -20,6 +20,7 @@ from robustirl.mdp import MDP, MarkovGame, as_count, as_game, concrete
 from robustirl.planning._deprecated import solver_of_method
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures
+from robustirl.planning.padding import cut_solution, pad_planning
 from robustirl.planning.problem import planning_problem
 from robustirl.planning.progress import run_with_progress
 from robustirl.planning.renumbering import in_good_order, in_own_order
@@ -84,8 +85,8 @@ def solve(
         needed = WORKING_BYTES * float(game.mdp.num_states)
         require_memory(needed, f"solving a world of {game.mdp.num_states} states", "use a smaller one")
     inner, order = in_good_order(problem)
-    run = functools.partial(run_with_progress, solver) if progress else solver.run
-    solution = in_own_order(run(inner, max_steps), order)
+    run = functools.partial(run_with_progress, solver, game.mdp.num_states) if progress else solver.run
+    solution = in_own_order(cut_solution(run(pad_planning(inner), max_steps), inner), order)
     return checked(solution, throw=throw, solver=solver.description, rule=problem.rule)
 
 

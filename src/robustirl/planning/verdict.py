@@ -154,7 +154,8 @@ def stopping_rule(
         best, worst = _single_step(game, reward)
         magnitude = jnp.maximum(jnp.max(jnp.abs(best)), jnp.max(jnp.abs(worst)))
         reward = best + worst
-    size = jnp.max(jnp.abs(reward)) / 2
+    # On the host where that can be, without a program for every size of world; a largest entry has no rounding.
+    size = as_float(np.abs(np.asarray(reward)).max() / 2) if concrete(reward) else jnp.max(jnp.abs(reward)) / 2
     soft = [1.0] if temperatures is None else [t for t in temperatures if not is_zero(t)]
     unit = as_float(_extreme(max, jnp.maximum, soft)) if soft else jnp.where(size > 0, size, 1)
     if tolerance is None:

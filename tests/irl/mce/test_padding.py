@@ -13,7 +13,6 @@ from robustirl.irl.mce.problem import Settings, prepare
 from robustirl.irl.mce.programs import advance_compiled
 from robustirl.mdp import MDP, SuccessorKernel
 from robustirl.planning import Temperatures
-from robustirl.planning.linear.dense import LARGEST_MATRIX
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
 from tests.irl.mce.test_fit import random_world
 
@@ -96,17 +95,6 @@ def test_worlds_of_a_common_size_and_what_cannot_be_padded_stay_as_they_are():
     assert not padded(random_world(0, 16, actions=2))
     assert padded(random_world(0, 16, actions=3))
     assert not padded(random_world(0, 200, actions=2))
-
-
-def test_no_world_is_padded_across_the_border_between_two_planners():
-    for states in range(padding.SMALLEST, padding.LARGEST + 1):
-        size = padding.padded_states(states)
-        assert (states <= LARGEST_MATRIX) == (size <= LARGEST_MATRIX)
-        assert size <= 1.75 * states
-
-
-def test_few_sizes_serve_many_worlds():
-    assert len({padding.padded_states(states) for states in range(10, 501)}) <= 10
 
 
 def test_many_worlds_and_new_optimizers_are_few_programs():

@@ -6,11 +6,10 @@ which holds pickled Python objects as text, is not read.
 """
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-import numpy as np
 
 from robustirl._runtime import one_line, read_regular, short_repr
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories
@@ -19,6 +18,7 @@ from robustirl.errors import InvalidInputError
 
 STATE = "state.json"
 COLUMNS = ("obs", "acts", "terminal")
+LONGEST_NAME = 255  # Bytes that file systems take.
 
 
 def read_imitation_folder(folder: Path) -> Demonstrations:
@@ -26,16 +26,17 @@ def read_imitation_folder(folder: Path) -> Demonstrations:
     rows: list[SimpleNamespace] = []
     for path in _data_files(folder):
         table = _read_arrow(path)
-        missing = [name for name in COLUMNS if name not in table.column_names]
-        if missing:
+        found = table.column_names
+        wrong = next((name for name in COLUMNS if found.count(name) != 1), None)
+        if wrong is not None:
             raise InvalidInputError(
-                f"{path} has no column {missing[0]!r}, only {', '.join(table.column_names)}; save the trajectories with"
+                f"{path} has {found.count(wrong) or 'no'} column{'s' * bool(found.count(wrong))} {wrong!r} among"
+                f" {short_repr(found, 200)}, but one is needed; save the trajectories with"
                 " imitation.data.serialize.save."
             )
         columns = [table.column(name).to_pylist() for name in COLUMNS]
         rows += [
-            SimpleNamespace(obs=np.asarray(obs), acts=np.asarray(acts), terminal=bool(terminal))
-            for obs, acts, terminal in zip(*columns, strict=True)
+            SimpleNamespace(obs=obs, acts=acts, terminal=terminal) for obs, acts, terminal in zip(*columns, strict=True)
         ]
     if not rows:
         raise InvalidInputError(f"{folder} holds no trajectories; save some with imitation.data.serialize.save.")
@@ -61,6 +62,8 @@ def _data_files(folder: Path) -> list[Path]:
     for name in names:
         if Path(name).name != name:
             raise InvalidInputError(f"{state} names the file {short_repr(name)}, which is outside of its folder.")
+        if len(os.fsencode(name)) > LONGEST_NAME:
+            raise InvalidInputError(f"{state} names the file {short_repr(name)}, which is longer than any file's name.")
     return [folder / name for name in names]
 
 

@@ -22,6 +22,7 @@ from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, 
 from robustirl.demonstrations.io.timestamps import bin_by_time
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_positive
 
 COLUMNS = ("episode", "step", "state", "action", "terminated")
 NEEDED = ("episode", "state")
@@ -60,8 +61,8 @@ class TableOptions:
                 raise InvalidInputError(
                     f"columns names {short_repr(name)}, which means nothing here; {', '.join((*COLUMNS, TIME))} do."
                 )
-        if self.time_step is not None and not 0 < self.time_step < float("inf"):
-            raise InvalidInputError(f"the time step is {self.time_step!r}, but a number above 0 is needed.")
+        if self.time_step is not None:
+            as_positive("the time step", self.time_step)
         if TIME in (self.columns or {}) and self.time_step is None:
             step = "--time-step" if self.command_line else "time_step"
             raise InvalidInputError(f"columns names a column of times, but no time step; give {step}, in seconds.")

@@ -16,9 +16,10 @@ from jaxtyping import Float, Int
 from robustirl._runtime import short_repr
 from robustirl.demonstrations.io.columns import Row, without_empty_words
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_number
 
 MAX_STEPS = 50_000_000
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
+_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", re.ASCII)
 
 Columns = Mapping[str, np.ma.MaskedArray]
 
@@ -51,12 +52,14 @@ def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[dict[str,
     order = np.lexsort((times, episode))
     cuts = np.flatnonzero(np.diff(episode[order])) + 1
     parts = np.split(order, cuts)
-    lengths = [math.ceil((times[part[-1]] - times[part[0]]) / time_step - 1e-9) + 1 for part in parts]
-    if sum(lengths) > MAX_STEPS:
+    with np.errstate(over="ignore"):  # Times that are too far apart for a number make too many steps.
+        spans = np.array([times[part[-1]] - times[part[0]] for part in parts]) / time_step
+    if not (spans + 1).sum() <= MAX_STEPS:
         raise InvalidInputError(
-            f"a time step of {time_step:g} makes {sum(lengths)} steps of this table, but {MAX_STEPS} are the most;"
-            " choose a longer one."
+            f"a time step of {time_step:g} makes {(spans + 1).sum():.3g} steps of this table, but {MAX_STEPS} are the"
+            " most; choose a longer one."
         )
+    lengths = [math.ceil(span - 1e-9) + 1 for span in spans.tolist()]
     chosen = np.concatenate(
         [_at_ticks(part, times[part], length, time_step) for part, length in zip(parts, lengths, strict=True)]
     )
@@ -102,6 +105,8 @@ def seconds_of(column: np.ma.MaskedArray, row: Row) -> Float[np.ndarray, " N"]:
 def _seconds(cell: Any) -> float | None:
     if isinstance(cell, str):
         text = cell.strip()
+        if "_" in text:  # Python reads 1_000 as a number.
+            return None
         try:
             return float(text)
         except ValueError:
@@ -118,4 +123,4 @@ def _seconds(cell: Any) -> float | None:
         return (cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)).timestamp()
     if isinstance(cell, bool) or not isinstance(cell, int | float | np.number):
         return None
-    return float(cell)
+    return as_number("a time", cell)

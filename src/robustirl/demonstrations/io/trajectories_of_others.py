@@ -13,6 +13,7 @@ import numpy as np
 from robustirl._runtime import short_repr
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import require_unmasked
 
 
 def from_trajectories(trajectories: Iterable[Any]) -> Demonstrations:
@@ -28,6 +29,11 @@ def from_trajectories(trajectories: Iterable[Any]) -> Demonstrations:
         >>> from_trajectories([walk, walk])
         Demonstrations(2 episodes, 4 transitions, with actions, 2 terminated)
     """
+    if not isinstance(trajectories, Iterable):
+        raise InvalidInputError(
+            f"the trajectories are of type {type(trajectories).__name__}, but a list of objects with obs, acts and"
+            " terminal is needed, as imitation's Trajectory."
+        )
     walks = list(trajectories)
     for number, walk in enumerate(walks):
         missing = [name for name in ("obs", "acts", "terminal") if not hasattr(walk, name)]
@@ -38,6 +44,12 @@ def from_trajectories(trajectories: Iterable[Any]) -> Demonstrations:
             )
     states = [_discrete(f"the observations of trajectory {number}", walk.obs) for number, walk in enumerate(walks)]
     actions = [_discrete(f"the actions of trajectory {number}", walk.acts) for number, walk in enumerate(walks)]
+    for number, walk in enumerate(walks):
+        if not isinstance(walk.terminal, bool | np.bool_):
+            raise InvalidInputError(
+                f"the flag 'terminal' of trajectory {number} is {short_repr(walk.terminal)}, but True or False is"
+                " needed."
+            )
     return Demonstrations.from_arrays(states, actions, terminated=[bool(walk.terminal) for walk in walks])
 
 
@@ -68,7 +80,7 @@ def from_rollout_buffer(buffer: Any) -> Demonstrations:
                 f"the rollout buffer is a {type(buffer).__name__} without {name!r}; give the rollout_buffer of a"
                 " stable-baselines3 algorithm, before it is flattened by training."
             )
-        column = np.asarray(getattr(buffer, name))
+        column = _as_array(f"the buffer's {name}", getattr(buffer, name))
         columns.append(column[..., 0] if column.ndim == 3 and column.shape[-1] == 1 else column)
     observations, actions, starts = columns
     if observations.ndim != 2 or not observations.shape == actions.shape == starts.shape:
@@ -76,6 +88,11 @@ def from_rollout_buffer(buffer: Any) -> Demonstrations:
         raise InvalidInputError(
             f"the buffer's observations, actions and episode starts have the shapes {shapes}, but one row a step and"
             " one column an environment are needed; only spaces of the kind Discrete can be read."
+        )
+    if starts.dtype.kind not in "biuf" or not np.isin(starts, (0, 1)).all():
+        raise InvalidInputError(
+            f"the buffer's episode_starts are {short_repr(starts.tolist())}, but 1 where an episode starts and 0"
+            " elsewhere is needed."
         )
     states, moves = [], []
     for place in range(observations.shape[1]):
@@ -86,11 +103,19 @@ def from_rollout_buffer(buffer: Any) -> Demonstrations:
     return Demonstrations.from_arrays(states, moves)
 
 
+def _as_array(what: str, values: Any) -> np.ndarray:
+    require_unmasked(what, values)
+    try:
+        return np.asarray(values)
+    except ValueError:  # Rows of several lengths.
+        raise InvalidInputError(f"{what} are {short_repr(values)}, whose rows have several lengths.") from None
+
+
 def _discrete(what: str, values: Any) -> np.ndarray:
     """Return numbers of states or actions; recorders often write them as floats, or with an axis of length 1."""
-    array = np.asarray(values)
+    array = _as_array(what, values)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if array.dtype.kind == "f" and array.size and np.all(array == np.round(array)):
+    if array.dtype.kind == "f" and array.size and np.all((array == np.round(array)) & (np.abs(array) < 2**53)):
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidInputError(

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float
 from robustirl._runtime import BoundedJit, working_precision
 from robustirl.mdp import MDP, concrete
 from robustirl.planning.linear.krylov import solve_chain
+from robustirl.planning.padding import cut, extended, pad_policy, pad_world
 
 LARGEST_MATRIX = 200  # States. Beyond, an inverse costs more than it saves.
 
@@ -35,16 +36,26 @@ def policy_system(mdp: MDP, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
 @working_precision
 def solve_policy(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
     """Return (I - γ P_π)⁻¹ b: the value of collecting b in every state."""
-    if not writes_matrices(mdp):
-        return _solve_large(mdp, policy, right, False)
-    return lu_solve(lu_factor(policy_system(mdp, policy)), right)
+    return _solve_once(mdp, policy, right, transposed=False)
 
 
 def solve_policy_transpose(mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"]) -> Float[Array, " S"]:
     """Return (I - γ P_πᵀ)⁻¹ b: the discounted visits that start from b."""
+    return _solve_once(mdp, policy, right, transposed=True)
+
+
+def _solve_once(
+    mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"], *, transposed: bool
+) -> Float[Array, " S"]:
+    """Solve in a world of a common shape, so that worlds of many sizes are few programs."""
+    if concrete(mdp, policy, right):
+        world = pad_world(mdp)
+        if world is not mdp:
+            further = extended(right, world.mask.shape[:1])
+            return cut(_solve_once(world, pad_policy(policy, world), further, transposed=transposed), right.shape)
     if not writes_matrices(mdp):
-        return _solve_large(mdp, policy, right, True)
-    return lu_solve(lu_factor(policy_system(mdp, policy)), right, trans=1)
+        return _solve_large(mdp, policy, right, transposed)
+    return lu_solve(lu_factor(policy_system(mdp, policy)), right, trans=int(transposed))
 
 
 def writes_matrices(mdp: MDP) -> bool:
