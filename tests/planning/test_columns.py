@@ -44,6 +44,8 @@ def test_a_backup_is_that_of_the_operators(temperatures, by_action):
     found, chain = columns.backup(VALUES)
     np.testing.assert_allclose(columns.values(VALUES), plain.value, rtol=1e-13)
     np.testing.assert_allclose(found, plain.value, rtol=1e-13)
+    for found, policy in zip(columns.policies(VALUES), (plain.player, plain.opponent), strict=True):
+        np.testing.assert_allclose(found, policy, atol=1e-13)
     expected = game.mdp.kernel.policy_matrix(mixture(plain.player, plain.opponent, game.alpha))
     np.testing.assert_allclose(jnp.stack([chain.expect(e) for e in jnp.eye(6)], axis=1), expected, atol=1e-13)
 

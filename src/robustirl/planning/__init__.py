@@ -42,6 +42,7 @@ from robustirl.planning.sampling import sampled_total_return as sampled_total_re
 from robustirl.planning.solve import choose_solver as choose_solver
 from robustirl.planning.solve import solve as solve
 from robustirl.planning.solvers.base import AbstractSolver as AbstractSolver
+from robustirl.planning.solvers.following import MeanAccuracy as MeanAccuracy
 from robustirl.planning.solvers.newton import Newton as Newton
 from robustirl.planning.solvers.newton import newton_steps as newton_steps
 from robustirl.planning.solvers.newton_krylov import NewtonKrylov as NewtonKrylov

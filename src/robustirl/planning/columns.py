@@ -53,11 +53,28 @@ class ColumnGame(eqx.Module):
         result, shares = self._backup(value, policies=True)
         return result, self.kernel.chain(shares)
 
+    def policies(self, value: Column) -> tuple[Float[Array, "S A"], Float[Array, "S A"]]:
+        """Return the policies of player and opponent that attain B(V)."""
+        _, player, opponent = self._attained(value, policies=True)
+        return jnp.stack(player, -1), jnp.stack(opponent, -1)
+
     def lowered(self) -> "ColumnGame":
         """Return this game in float32."""
         return dataclasses.replace(lower(self), low=True)
 
     def _backup(self, value: Column, *, policies: bool) -> tuple[Column, list[Column]]:
+        """Return B(V) and the shares of the actions in the mixture; without policies an empty list."""
+        result, player, opponent = self._attained(value, policies=policies)
+        if not policies:
+            return result, []
+        if not self.alpha.ndim:
+            return result, [self.alpha * p + (1 - self.alpha) * o for p, o in zip(player, opponent, strict=True)]
+        weights = list(self.alpha)
+        pushed = sum((1 - weight) * share for weight, share in zip(weights, player, strict=True))
+        return result, [w * p + pushed * o for w, p, o in zip(weights, player, opponent, strict=True)]
+
+    def _attained(self, value: Column, *, policies: bool) -> tuple[Column, list[Column], list[Column]]:
+        """Return B(V) and the policies of player and opponent."""
         q = [self.discount * column for column in self.kernel.columns(value)]
         sure: Column | float = self.reward if self.reward.ndim == 1 else 0.0
         if self.reward.ndim == 2:
@@ -73,24 +90,19 @@ class ColumnGame(eqx.Module):
             return self._local(high, low, worst, sure, margin)
         gain, player = _soft_maximum(high, best, self.alpha, self.temperatures.player, margin)
         loss, opponent = _soft_maximum(low, worst, -jnp.ones_like(self.alpha), self.temperatures.opponent, margin)
-        result = sure + gain - (1 - self.alpha) * loss
-        if not policies:
-            return result, []
-        return result, [self.alpha * p + (1 - self.alpha) * o for p, o in zip(player, opponent, strict=True)]
+        return sure + gain - (1 - self.alpha) * loss, player, opponent
 
     def _local(
         self, high: list[Column], low: list[Column], worst: Column, sure: Column | float, margin: Float[Array, ""]
-    ) -> tuple[Column, list[Column]]:
-        """Return the backup and the shares where α differs by state and action; see `operators.py`."""
+    ) -> tuple[Column, list[Column], list[Column]]:
+        """Return the backup and both policies where α differs by state and action; see `operators.py`."""
         one = jnp.ones((), worst.dtype)
         loss, opponent = _soft_maximum(low, worst, -one, self.temperatures.opponent, margin)
         weights = list(self.alpha)
         left = [weight * column - (1 - weight) * loss for weight, column in zip(weights, high, strict=True)]
         best = functools.reduce(jnp.maximum, left)
         gain, player = _soft_maximum(left, best, one, self.temperatures.player, jnp.max(self.alpha) * margin)
-        pushed = sum((1 - weight) * share for weight, share in zip(weights, player, strict=True))
-        shares = [w * p + pushed * o for w, p, o in zip(weights, player, opponent, strict=True)]
-        return sure + gain, shares
+        return sure + gain, player, opponent
 
 
 def _soft_maximum(

@@ -7,6 +7,7 @@ import pytest
 from robustirl import envs
 from robustirl.irl import ADAM, LBFGS, fit
 from robustirl.irl.mce import accuracy
+from robustirl.irl.mce.objective import Neighbor
 from robustirl.irl.mce.problem import Settings, prepare
 from robustirl.mdp import MarkovGame
 from robustirl.planning import Temperatures, solve, state_occupancy
@@ -50,8 +51,12 @@ def test_what_is_returned_is_planned_exactly(monkeypatch):
 
 def test_the_accuracy_follows_the_gap_and_is_full_close_to_the_goal():
     rule = accuracy.StoppingRule(*(np.asarray(x) for x in (1e-10, 0.9, 1.0)))  # pyright: ignore[reportArgumentType]
-    value = np.full(3, 20.0)
-    for gap, share in ((np.inf, 0.1), (0.5, 0.05), (2e-3, 0.0)):
-        here, occupancy = accuracy.loosened(rule, value, np.asarray(gap), np.asarray(1e-3))  # pyright: ignore
-        assert float(here.tolerance) == pytest.approx(max(share / (0.1 * 20), 1e-10), rel=1e-5)
-        assert float(occupancy) == pytest.approx(max(share, 1e-10), rel=1e-5)
+    value, visits = np.full(3, 20.0), np.array([0.75, 0.25, 0.0])
+    near = Neighbor(value, visits, None, np.asarray(0.0))  # pyright: ignore[reportArgumentType]
+    for gap, far in ((np.inf, 1.0), (0.5, 0.5), (2e-3, 0.0)):
+        here, mean = accuracy.loosened(rule, near, np.asarray(gap), np.asarray(1e-3))  # pyright: ignore
+        assert float(here.tolerance) == pytest.approx(max(0.1 * far / (0.1 * 20), 1e-10), rel=1e-5)
+        assert float(mean.residual) == pytest.approx(max(0.003 * far, 0.1 * 20 * 1e-10), rel=1e-5)
+        assert float(mean.occupancy) == pytest.approx(max(0.2 * far, 1e-10), rel=1e-5)
+    # Nine tenths where the player goes, a tenth everywhere.
+    np.testing.assert_allclose(mean.measure, 0.9 * visits + 0.1 / 3, rtol=1e-6)

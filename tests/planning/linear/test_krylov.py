@@ -58,6 +58,15 @@ def test_bicgstab_stops_where_it_is_asked_to(reduction):
     assert np.linalg.norm(RIGHT - matrix(0.99) @ before) > reduction * np.linalg.norm(RIGHT)
 
 
+def test_bicgstab_stops_by_the_measure_it_is_given():
+    def left(found):
+        return abs(RIGHT - matrix(0.99) @ found).max()
+
+    found, products = bicgstab(operator(0.99), RIGHT, 0.01, 500, jnp.max)
+    before, _ = roughly(0.99, 0.0, int(products) // 2 - 1)
+    assert left(found) <= 0.01001 * abs(RIGHT).max() < left(before)
+
+
 def test_bicgstab_starts_again_when_it_breaks_down():
     # Around a ring in one direction the residual leaves the first one's only state for ever.
     ring = DenseChain(jnp.roll(jnp.eye(60), 1, axis=1))

@@ -28,6 +28,7 @@ from robustirl.irl.mce.matching import for_reward
 from robustirl.irl.mce.objective import AbstractObjective, Evaluation, Neighbor
 from robustirl.mdp import MarkovGame, mixture
 from robustirl.planning import (
+    MeanAccuracy,
     PolicyInverse,
     Solution,
     StoppingRule,
@@ -72,7 +73,7 @@ class Likelihood(AbstractObjective):
         parameters: FloatTree,
         near: Neighbor,
         rule: StoppingRule,
-        accuracy: Float[Array, ""] | None = None,
+        accuracy: MeanAccuracy | None = None,
     ) -> tuple[Float[Array, ""], Evaluation]:
         del accuracy  # A likelihood is always planned exactly.
         plan = self._plan(problem, jax.lax.stop_gradient(parameters), near, rule)

@@ -5,8 +5,9 @@ first order for the change of the reward, its occupancy, and its inverse of I - 
 serves Newton's method, the prediction and (transposed) the occupancy, and is renewed only when it no longer
 brings a residual down fast enough.
 
-In large worlds without a demand for accuracy the steps of plain gradient methods are planned only as exactly as the gap
-needs (`accuracy.py`), and what is returned is planned once more, exactly.
+Large worlds have no such matrix. There value and occupancy are extrapolated from the last steps (`prediction.py`), and
+without a demand for accuracy the steps of plain gradient methods are planned only as exactly as the gap needs
+(`accuracy.py`). What is returned is planned once more, exactly.
 
 What is minimized is an objective (`matching.py`, `choice_likelihood.py`); the loop is the same for all.
 `begin`, `advance` and `finish` are the loop in parts. `fit` calls them as three compiled programs, whether or not there
@@ -28,6 +29,7 @@ from robustirl.irl.mce.diagnosis import diagnose
 from robustirl.irl.mce.dynamics import game_at
 from robustirl.irl.mce.matching import as_matched
 from robustirl.irl.mce.objective import Neighbor
+from robustirl.irl.mce.prediction import Trail, first_trail
 from robustirl.irl.mce.problem import OCCUPANCY, Problem, threshold
 from robustirl.irl.mce.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
@@ -62,6 +64,7 @@ class LoopState(eqx.Module):
     history: History
     error_bound: Float[Array, ""]
     finished: Bool[Array, ""]
+    trail: Trail | None
 
 
 def learn(problem: Problem, start: FloatTree | None = None) -> Fit:
@@ -96,6 +99,7 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         history=History(*(jnp.zeros(problem.capacity, dtype) for dtype in (blank.dtype, blank.dtype, int))),
         error_bound=none,
         finished=jnp.asarray(False),
+        trail=first_trail(problem, model(first)),
     )
     return jax.tree.map(_strongly_typed, state)
 
@@ -112,7 +116,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     def evaluate(state: LoopState) -> LoopState:
         """Plan under the next parameters, see what is to be closed, and let the optimizer choose where to go next."""
         parameters, near = state.next_parameters, state.near
-        exactness = loosened(rule, near.value, state.kept.gap, goal) if rough else (rule, None)
+        exactness = loosened(rule, near, state.kept.gap, goal) if rough else (rule, None)
         (value, found), gradient = jax.value_and_grad(
             lambda at: objective.evaluate(problem, at, near, *exactness), has_aux=True
         )(parameters)
@@ -132,6 +136,11 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             change = model(following) - model(parameters)
             collected = change if change.ndim == 1 else (solution.mixture * change).sum(-1)
             prediction = prediction + here.inverse.apply(collected)
+        following_near, trail = eqx.tree_at(lambda n: n.value, here, prediction), state.trail
+        if trail is not None:
+            trail = trail.after(model(parameters), here, state.step == 0)
+            ahead = trail.predict(model(following))
+            following_near = eqx.tree_at(lambda n: (n.value, n.occupancy), here, ahead)
         gap, recorded = objective.gaps(problem, gradient, found)
         valid = (solution.verdict.converged if rough else problem.vouched(solution)) & found.exact
         # A step whose plan is not valid is not taken: the fit ends with what it had. At the start there is nothing yet.
@@ -150,7 +159,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
             step=jnp.where(taken, state.step + 1, state.step),
             parameters=parameters,
             next_parameters=following,
-            near=eqx.tree_at(lambda n: n.value, here, prediction),
+            near=following_near,
             optimizer=memory,
             solution=solution,
             kept=kept,
@@ -165,6 +174,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
                 taken, jnp.maximum(state.error_bound, solution.verdict.error_bound), state.error_bound
             ),
             finished=~valid | (gap <= goal) | settled,
+            trail=trail,
         )
 
     def unfinished(state: LoopState) -> Bool[Array, ""]:

@@ -16,7 +16,14 @@ from jaxtyping import Array, Bool, Float
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.irl.mce.landscape import Landscape, features_of, matching_gap
 from robustirl.irl.mce.objective import AbstractObjective, Evaluation, Neighbor
-from robustirl.planning import Solution, StoppingRule, newton_steps, refine_occupancy, solve_policy_transpose
+from robustirl.planning import (
+    MeanAccuracy,
+    Solution,
+    StoppingRule,
+    newton_steps,
+    refine_occupancy,
+    solve_policy_transpose,
+)
 from robustirl.theory import AbstractUncertainty, robust_soft_solution
 from robustirl.types import FloatTree
 
@@ -33,7 +40,7 @@ class Matching(AbstractObjective):
         parameters: FloatTree,
         near: Neighbor,
         rule: StoppingRule,
-        accuracy: Float[Array, ""] | None = None,
+        accuracy: MeanAccuracy | None = None,
     ) -> tuple[Float[Array, ""], Evaluation]:
         """Return c(θ), written so that its gradient is that of the theorem: the planner is not differentiated."""
         mdp, expert = problem.game.mdp, problem.expert
@@ -51,7 +58,7 @@ class Matching(AbstractObjective):
         reward: Float[Array, "..."],
         near: Neighbor,
         rule: StoppingRule,
-        accuracy: Float[Array, ""] | None,
+        accuracy: MeanAccuracy | None,
     ) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
         """Return the saddle point for a reward, its occupancy, and whether that is exact."""
         if problem.uncertainty is not None:
@@ -63,11 +70,11 @@ class Matching(AbstractObjective):
             near.inverse,
             for_reward(rule, reward),
             problem.temperatures,
-            rough=accuracy is not None,
+            accuracy=accuracy,
         )
-        error = rule.tolerance if accuracy is None else accuracy
+        error, rough = (rule.tolerance, False) if accuracy is None else (accuracy.occupancy, True)
         mdp = problem.game.mdp
-        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, error)
+        occupancy, inverse, exact = refine_occupancy(mdp, solution.mixture, inverse, near.occupancy, error, rough=rough)
         return solution, Neighbor(solution.value, occupancy, inverse, near.shift), exact
 
     def value(

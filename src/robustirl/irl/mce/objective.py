@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float
 
-from robustirl.planning import PolicyInverse, Solution, StoppingRule
+from robustirl.planning import MeanAccuracy, PolicyInverse, Solution, StoppingRule
 from robustirl.types import FloatTree
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class AbstractObjective(eqx.Module):
         parameters: FloatTree,
         near: Neighbor,
         rule: StoppingRule,
-        accuracy: Float[Array, ""] | None = None,
+        accuracy: MeanAccuracy | None = None,
     ) -> tuple[Float[Array, ""], Evaluation]:
         """Return the objective, written so that its automatic gradient is exact, and what was found on the way.
 
-        `accuracy` is the error that an occupancy may have, where a rough plan will do; None for an exact one.
+        `accuracy` says how rough a plan may be; None stands for an exact one.
         """
 
     @abc.abstractmethod

@@ -153,6 +153,7 @@ def refine_occupancy(
     start: Float[Array, " S"],
     tolerance: Float[Array, ""],
     matmul_updates: bool | None = None,
+    rough: bool = False,
 ) -> tuple[Float[Array, " S"], PolicyInverse | None, Bool[Array, ""]]:
     """Return the occupancy of a policy, from a guess and the inverse for a neighboring policy, if there is one.
 
@@ -161,14 +162,15 @@ def refine_occupancy(
     the error ‖ρ - ρ*‖₁ <= defect / (1-γ) is within the tolerance.
 
     With `matmul_updates` (by device if omitted) the first corrections are made without a test: to decide
-    whether a loop goes on, a GPU must wait for the host, which takes longer than a correction.
+    whether a loop goes on, a GPU must wait for the host, which takes longer than a correction. `rough` says that the
+    tolerance is one of few digits; it counts where there is no inverse.
     """
     by_products = use_matmul_updates() if matmul_updates is None else matmul_updates
     goal = tolerance * (1 - mdp.discount)
     chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
     source = (1 - mdp.discount) * mdp.initial
     if inverse is None:
-        occupancy, left, _ = solve_chain(chain, mdp.discount, source, start, goal, transposed=True)
+        occupancy, left, _ = solve_chain(chain, mdp.discount, source, start, goal, transposed=True, rough=rough)
         return jnp.maximum(occupancy, 0), None, left <= goal
 
     def defect(occupancy: Float[Array, " S"]) -> Float[Array, " S"]:

@@ -38,6 +38,8 @@ UNROLLED = 32  # Sweeps between two tests of what is left. On a GPU a test costs
 F32_SWEEP_MAX_DISCOUNT = 0.9998  # Beyond this discount float32 has too few digits for sweeps.
 F32_KRYLOV_MAX_DISCOUNT = 0.995  # Beyond this discount float32 has too few digits for BiCGStab.
 MOST_REFINEMENTS = 200
+MOST_LEFT = 0.4  # The largest share of a residual that a rough correction may leave.
+AIM = 0.5  # Times the goal: where a rough correction ends.
 ROUNDING = 16  # Times the rounding unit and the size of the terms of a residual: what rounding may leave of it.
 
 Vector = Float[Array, " S"]
@@ -55,16 +57,24 @@ def system(chain: AbstractChain, discount: Float[Array, ""], *, transposed: bool
 
 
 def bicgstab(
-    operator: Operator, right: Vector, reduction: float = REDUCTION, most: int = MOST_INNER
+    operator: Operator,
+    right: Vector,
+    reduction: float | Float[Array, ""] = REDUCTION,
+    most: int = MOST_INNER,
+    measure: Callable | None = None,
 ) -> tuple[Vector, Int[Array, ""]]:
     """Solve roughly from zero; also return the number of products with the operator.
+
+    It ends where the residual is a share of the first one, in the 2-norm or in a measure of its magnitudes.
 
     The method works with a shadow of the first residual and breaks down when the present one has become orthogonal to
     it. It then starts again with the present one as the shadow. A solution worse than zero is replaced by zero.
     """
     dtype = right.dtype
-    first = jnp.sqrt(right @ right)
     orthogonal = epsilon(right) ** 0.5
+
+    def seen(residual: Vector, length: Float[Array, ""]) -> Float[Array, ""]:
+        return length if measure is None else measure(jnp.abs(residual))
 
     def unfinished(state) -> Bool[Array, ""]:
         *_, size, count = state
@@ -86,15 +96,22 @@ def bicgstab(
         direction = residual + turn * (direction - slope * image)
         broken = (jnp.abs(following) <= orthogonal * size * jnp.sqrt(shadow @ shadow)) | (slope == 0)
         shadow, direction = (jnp.where(broken, residual, old) for old in (shadow, direction))
-        return solution, residual, shadow, direction, jnp.where(broken, size**2, following), size, count + 1
+        overlap = jnp.where(broken, size**2, following)
+        return solution, residual, shadow, direction, overlap, seen(residual, size), count + 1
 
-    start = (jnp.zeros_like(right), right, right, right, first**2, first, jnp.asarray(0))
+    whole = jnp.sqrt(right @ right)
+    first = seen(right, whole)
+    start = (jnp.zeros_like(right), right, right, right, whole**2, first, jnp.asarray(0))
     solution, *_, size, count = jax.lax.while_loop(unfinished, step, start)
     return jnp.where(size < first, solution, jnp.zeros((), dtype)), 2 * count
 
 
 def sweeps(
-    operator: Operator, right: Vector, measure: Callable, reduction: float = SWEPT_REDUCTION, most: int = 100_000
+    operator: Operator,
+    right: Vector,
+    measure: Callable,
+    reduction: float | Float[Array, ""] = SWEPT_REDUCTION,
+    most: int = 100_000,
 ) -> Vector:
     """Solve roughly by x ← b + γ P x from b, until a sweep changes x by no more than a share of b."""
     goal = reduction * measure(jnp.abs(right))
@@ -120,13 +137,22 @@ def correction(
     fault: Vector,
     *,
     transposed: bool = False,
-    reduction: float | None = None,
+    reduction: float | Float[Array, ""] | None = None,
     most: int = MOST_INNER,
+    weights: Vector | None = None,
 ) -> Vector:
-    """Return what to add to x where b - (I - γ P) x is `fault`, to a share; computed in units of the fault."""
-    if transposed:
-        return _correction(chain.transpose(), discount, fault, jnp.sum, reduction, most)
-    return _correction(chain, discount, fault, jnp.max, reduction, most)
+    """Return what to add to x where b - (I - γ P) x is `fault`, to a share; computed in units of the fault.
+
+    With weights of the states the share is that of the weighted sum of magnitudes.
+    """
+    chain = chain.transpose() if transposed else chain
+    if weights is None:
+        return _correction(chain, discount, fault, jnp.sum if transposed else jnp.max, reduction, most)
+
+    def weighted(magnitudes: Vector) -> Float[Array, ""]:
+        return weights.astype(magnitudes.dtype) @ magnitudes
+
+    return _correction(chain, discount, fault, weighted, reduction, most, by_measure=True)
 
 
 def _correction(
@@ -134,10 +160,15 @@ def _correction(
     discount: Float[Array, ""],
     fault: Vector,
     measure: Callable,
-    reduction: float | None = None,
+    reduction: float | Float[Array, ""] | None = None,
     most: int = MOST_INNER,
+    *,
+    by_measure: bool = False,
 ) -> Vector:
-    """Return a correction for a chain that contracts in the measure: the maximum, or a transposed one in the sum."""
+    """Return a correction for a chain that contracts in the measure: the maximum, or a transposed one in the sum.
+
+    BiCGStab ends by the 2-norm, which costs it nothing, or `by_measure`.
+    """
     size = jnp.max(jnp.abs(fault))
     unit = jnp.where(size > 0, size, 1)  # Squares of tiny faults would vanish.
     scaled = fault / unit
@@ -150,7 +181,8 @@ def _correction(
 
     def krylov(chain: AbstractChain, right: Vector) -> Vector:
         operator = system(chain, discount)
-        return bicgstab(operator, right, REDUCTION if reduction is None else reduction, most)[0]
+        own = measure if by_measure else None
+        return bicgstab(operator, right, REDUCTION if reduction is None else reduction, most, own)[0]
 
     def full() -> Vector:
         return krylov(chain, scaled)
@@ -173,8 +205,11 @@ def solve_chain(
     goal: Float[Array, ""] | float = 0.0,
     *,
     transposed: bool = False,
+    rough: bool = False,
 ) -> tuple[Vector, Float[Array, ""], Bool[Array, ""]]:
     """Solve until the residual is within the goal, or as small as rounding lets it be.
+
+    With `rough`, for goals of few digits, corrections are solved to half of what the goal asks for, and no further.
 
     Returns the solution, the size of its residual (the maximum, or for the transposed system the sum of magnitudes),
     and whether it is within the goal or what rounding explains.
@@ -198,7 +233,8 @@ def solve_chain(
 
     def refine(state):
         x, fault, size, _, count = state
-        after = look(x + _correction(chain, discount, fault, measure))
+        share = jnp.clip(AIM * goal / size, REDUCTION, MOST_LEFT) if rough else None
+        after = look(x + _correction(chain, discount, fault, measure, share, by_measure=rough))
         good = after[2] <= size / 2
 
         def sweep(inner):

@@ -42,6 +42,7 @@ from robustirl.planning.linear.dense import (
 from robustirl.planning.operators import Reward, Temperatures, two_player_backup
 from robustirl.planning.problem import PlanningProblem
 from robustirl.planning.solvers.base import NEWTON_MAX_STEPS, AbstractSolver
+from robustirl.planning.solvers.following import MeanAccuracy, follow
 from robustirl.planning.solvers.newton_krylov import NewtonKrylov
 from robustirl.planning.verdict import Solution, StoppingRule
 
@@ -176,17 +177,20 @@ def newton_steps(
     temperatures: Temperatures = Temperatures(),
     max_steps: Int[Array, ""] | int = NEWTON_MAX_STEPS,
     cold: bool = False,
-    rough: bool = False,
+    accuracy: MeanAccuracy | None = None,
 ) -> tuple[Solution, PolicyInverse | None]:
     """Solve inside compiled code, by `Newton` or `NewtonKrylov` as the size of the world demands; check nothing.
 
     `inverse` is that of an earlier solution nearby, if there is one; `cold` says that the start is no better than any
-    other; `rough` that the rule asks for few digits. Also returns the inverse in use at the end, for the next solution,
-    the occupancy, and the derivative of the value in the reward. Worlds too large for matrices have none.
+    other; `accuracy` that few digits suffice, which large worlds make use of. Also returns the inverse in use at the
+    end, for the next solution, the occupancy, and the derivative of the value in the reward. Worlds too large for
+    matrices have none.
     """
     problem = PlanningProblem(game, reward, start, rule, temperatures, cold)
     if not writes_matrices(game.mdp):
-        return NewtonKrylov().steps(problem, max_steps, rough=rough), None
+        if accuracy is not None:
+            return follow(problem, accuracy, max_steps), None
+        return NewtonKrylov().steps(problem, max_steps), None
     return Newton().steps(problem, inverse, max_steps)
 
 

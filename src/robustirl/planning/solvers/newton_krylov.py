@@ -18,7 +18,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Int
 
 from robustirl._runtime import BoundedJit
 from robustirl.planning.columns import Column, ColumnGame, column_game
@@ -28,8 +28,6 @@ from robustirl.planning.problem import PlanningProblem
 from robustirl.planning.solvers.base import NEWTON_MAX_STEPS, AbstractSolver
 from robustirl.planning.solvers.value_iteration import most_sweeps, sweep_to_solution
 from robustirl.planning.verdict import Solution, StoppingRule
-
-F32_LEAST_TOL = 2e-6  # The smallest relative residual that is asked of float32.
 
 State = tuple[Iterate, Progress]
 
@@ -65,15 +63,12 @@ class NewtonKrylov(AbstractSolver):
     def run(self, problem: PlanningProblem, max_steps: int | None) -> Solution:
         return _run(self, problem, jnp.asarray(NEWTON_MAX_STEPS if max_steps is None else max_steps))
 
-    def steps(self, problem: PlanningProblem, max_steps: Int[Array, ""] | int, *, rough: bool = False) -> Solution:
-        """Solve inside compiled code; `rough` says that float32 may suffice for the tolerance, warm start or not."""
+    def steps(self, problem: PlanningProblem, max_steps: Int[Array, ""] | int) -> Solution:
+        """Solve inside compiled code."""
         rule, start, steps = problem.rule, problem.start, jnp.asarray(0)
         columns = column_game(problem.game, problem.reward, problem.temperatures)
-        if problem.cold or rough:
-            near = self.f32_tol
-            if rough:  # The residual at which the rule is satisfied, as far as float32 goes.
-                near = jnp.maximum(rule.tolerance * (1 - rule.discount) / 2, F32_LEAST_TOL).astype(jnp.float32)
-            start, steps = self.approach(columns.lowered(), start.astype(jnp.float32), max_steps, near)
+        if problem.cold:
+            start, steps = self.approach(columns.lowered(), start.astype(jnp.float32), max_steps)
             start = start.astype(rule.unit.dtype)
         near = self._close_in(columns, start, rule, steps, max_steps, polish=problem.cold)
         # Where Newton's method got no further, sweeps do; from a solution they do not even begin.
@@ -85,17 +80,12 @@ class NewtonKrylov(AbstractSolver):
         columns: ColumnGame,
         start: Column,
         max_steps: Int[Array, ""] | int,
-        tolerance: float | Float[Array, ""] | None = None,
     ) -> tuple[Column, Int[Array, ""]]:
-        """Go from anywhere to the end of float32, by steps and sweeps in turn; return the value and the steps.
-
-        It ends at the relative residual `tolerance`, `f32_tol` if omitted.
-        """
-        enough = self.f32_tol if tolerance is None else tolerance
+        """Go from anywhere to the end of float32, by steps and sweeps in turn; return the value and the steps."""
 
         def unfinished(state: State) -> Bool[Array, ""]:
             now, progress = state
-            far = now.residual > enough * jnp.maximum(1, jnp.max(jnp.abs(now.value)))
+            far = now.residual > self.f32_tol * jnp.maximum(1, jnp.max(jnp.abs(now.value)))
             going = (progress.waiting < self.patience) & (now.steps < max_steps)
             return far & going & jnp.isfinite(now.residual)
 
