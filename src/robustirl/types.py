@@ -4,10 +4,10 @@ The axes of arrays are named once for the whole library: `S` states, `A` actions
 `d` features, `T` steps, and `*batch` for leading axes of stacked problems.
 """
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Float
 
 AnyArray: TypeAlias = Array | np.ndarray
 """An array of a result: NumPy's, or JAX's where double precision is JAX's default."""
@@ -19,10 +19,30 @@ if TYPE_CHECKING:
     Tree: TypeAlias = Any
     FloatTree: TypeAlias = Any
 else:
-    from jaxtyping import Float, PyTree
+    from jaxtyping import PyTree
 
     # Nested sequences of numbers, or arrays of NumPy or JAX. What is in them is checked where they enter,
     # with a sentence; a run-time type checker has nothing to add, and NumPy's own alias defeats it.
     ArrayLike = object
     Tree = PyTree
     FloatTree = PyTree[Float[AnyArray, "..."]]
+
+
+class HostStep(NamedTuple):
+    """What one step of environments that step themselves brought (`robustirl.control.HostWorld`).
+
+    Attributes:
+        after: `[N, d]`, what was seen after the step, before an episode that ended began anew.
+        paid: `[N]`, rewards.
+        terminated: `[N]`, whether episodes ended by themselves.
+        truncated: `[N]`, whether they were cut off.
+        onward: `[N, d]`, what the next step begins from.
+        counted: `[N]`, False where an environment took no step because it began anew instead.
+    """
+
+    after: Float[np.ndarray, "N d"]
+    paid: Float[np.ndarray, " N"]
+    terminated: Bool[np.ndarray, " N"]
+    truncated: Bool[np.ndarray, " N"]
+    onward: Float[np.ndarray, "N d"]
+    counted: Bool[np.ndarray, " N"]

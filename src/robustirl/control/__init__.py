@@ -9,6 +9,10 @@ from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfi
 from robustirl.control.config import require_choice as require_choice
 from robustirl.control.evaluation import Evaluation as Evaluation
 from robustirl.control.evaluation import evaluate as evaluate
+from robustirl.control.host_training import episodes_of as episodes_of
+from robustirl.control.host_worlds import HostField as HostField
+from robustirl.control.host_worlds import HostStep as HostStep
+from robustirl.control.host_worlds import HostWorld as HostWorld
 from robustirl.control.interface import RewardedWorld as RewardedWorld
 from robustirl.control.interface import World as World
 from robustirl.control.networks import Network as Network
@@ -23,10 +27,7 @@ from robustirl.control.ppo import Agents as Agents
 from robustirl.control.ppo import PPOConfig as PPOConfig
 from robustirl.control.ppo import RewardFunction as RewardFunction
 from robustirl.control.ppo import folded as folded
-from robustirl.control.ppo_training import Judge as Judge
 from robustirl.control.ppo_training import PolicyTraining as PolicyTraining
-from robustirl.control.ppo_training import Progress as Progress
-from robustirl.control.ppo_training import Setting as Setting
 from robustirl.control.ppo_training import begin_batch as begin_batch
 from robustirl.control.ppo_training import measure_returns as measure_returns
 from robustirl.control.ppo_training import settle as settle
@@ -44,6 +45,9 @@ from robustirl.control.training import game_steps as game_steps
 from robustirl.control.training import initial_players as initial_players
 from robustirl.control.training import solve_game as solve_game
 from robustirl.control.training import train_expert as train_expert
+from robustirl.control.updates import Judge as Judge
+from robustirl.control.updates import Progress as Progress
+from robustirl.control.updates import Setting as Setting
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)

@@ -1,10 +1,6 @@
-"""The loop around `ppo`: walk, judge, improve. One loop for experts, imitators, and policies for a learned reward.
+"""The loop around updates: one for experts, imitators, and policies for a learned reward, in many worlds at once."""
 
-What differs is who judges a segment. `Paid` gives the world's own reward, `Learned` a reward of features that somebody
-learned, and the discriminator of `robustirl.irl.adversarial` one that it improves as it goes.
-"""
-
-import abc
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,84 +11,18 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, single_precision
 from robustirl.control.evaluation import require_reward
+from robustirl.control.host_training import begin_host, host_returns, take_host
+from robustirl.control.host_worlds import HostField, HostWorld
 from robustirl.control.interface import World
 from robustirl.control.networks import Scale
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
-from robustirl.control.ppo import Agents, PPOConfig, RewardFunction, as_field, create, folded, improve
-from robustirl.control.segments import Field, Segment, Walkers, start, walk
+from robustirl.control.ppo import PPOConfig, RewardFunction, as_field, create, folded
+from robustirl.control.segments import Field, Walkers, start, walk
+from robustirl.control.updates import Judge, Learned, Paid, Progress, Run, Setting, learn
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.types import Tree
-
-
-class Judge(eqx.Module):
-    """Give every step of a segment a reward, and learn from it if need be."""
-
-    @abc.abstractmethod
-    def judge(
-        self, memory: Tree, segment: Segment, key: PRNGKeyArray
-    ) -> tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]:
-        """Return what to remember, the rewards, and what to report."""
-
-
-class Paid(Judge):
-    """The world's own reward."""
-
-    def judge(
-        self, memory: Tree, segment: Segment, key: PRNGKeyArray
-    ) -> tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]:
-        del key
-        return memory, segment.paid, {}
-
-
-class Learned(Judge):
-    """A reward of φ(s) and φ(s') that was learned elsewhere."""
-
-    reward: RewardFunction
-
-    def judge(
-        self, memory: Tree, segment: Segment, key: PRNGKeyArray
-    ) -> tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]:
-        del key
-        return memory, self.reward(segment.features, segment.next_features), {}
-
-
-class Setting(eqx.Module):
-    """What does not change during a training."""
-
-    field: Field
-    alpha: Float[Array, "*batch"]
-    discount: Float[Array, "*batch"]
-    config: PPOConfig = eqx.field(static=True)
-    updates: int = eqx.field(static=True)
-    horizon: int = eqx.field(static=True)
-
-
-class Run(eqx.Module):
-    """Where a training is; `recent` are the features of its last segment, `[T, N, d]`."""
-
-    agents: Agents
-    walkers: Walkers
-    memory: Tree
-    recent: Float[Array, "*batch T N d"]
-    key: PRNGKeyArray
-
-
-class Progress(eqx.Module):
-    """One entry an update: the means over its segment.
-
-    Attributes:
-        reward: Of the judge's rewards.
-        episode_return: Of what the world paid the episodes that ended; NaN if none did.
-        episode_length: Of their lengths; NaN if none did.
-        report: What the judge reports.
-    """
-
-    reward: Float[Array, "*batch"]
-    episode_return: Float[Array, "*batch"]
-    episode_length: Float[Array, "*batch"]
-    report: dict[str, Float[Array, "*batch"]]
 
 
 def begin_run(setting: Setting, memory: Tree, key: PRNGKeyArray) -> Run:
@@ -121,11 +51,8 @@ def take_updates(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[
             horizon=setting.horizon,
             key=moves,
         )
-        memory, rewards, report = judge.judge(run.memory, segment, judging)
-        agents = improve(agents, segment, rewards, setting.discount, config, setting.updates, steps)
-        ended = jnp.maximum(segment.over.sum(), 1)
-        length = jnp.where(segment.over.any(), segment.lengths.sum() / ended, jnp.nan)
-        progress = Progress(rewards.mean(), jnp.nanmean(segment.returns), length, report)
+        learned = learn(agents, judge, run.memory, segment, setting.discount, config, setting.updates, judging, steps)
+        agents, memory, progress = learned
         return Run(agents, walkers, memory, segment.features, rest), progress
 
     return jax.lax.scan(update, run, length=count)
@@ -139,8 +66,20 @@ def _begin_batch(setting: Setting, memory: Tree, key: PRNGKeyArray) -> Run:
     return jax.vmap(begin_run)(setting, memory, key)
 
 
-take_batch: BoundedJit[[Setting, Judge, Run, int], tuple[Run, Progress]] = BoundedJit(_take_batch)
-begin_batch: BoundedJit[[Setting, Tree, PRNGKeyArray], Run] = BoundedJit(_begin_batch)
+_take_compiled: BoundedJit[[Setting, Judge, Run, int], tuple[Run, Progress]] = BoundedJit(_take_batch)
+_begin_compiled: BoundedJit[[Setting, Tree, PRNGKeyArray], Run] = BoundedJit(_begin_batch)
+
+
+def begin_batch(setting: Setting, memory: Tree, keys: PRNGKeyArray) -> Run:
+    """Return the beginning of a batch of trainings."""
+    begin = begin_host if isinstance(setting.field, HostField) else _begin_compiled
+    return begin(setting, memory, keys)
+
+
+def take_batch(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run, Progress]:
+    """Take so many updates of a batch of trainings."""
+    take = take_host if isinstance(setting.field, HostField) else _take_compiled
+    return take(setting, judge, run, count)
 
 
 class PolicyTraining(eqx.Module):
@@ -156,7 +95,7 @@ class PolicyTraining(eqx.Module):
 
 
 def train_policy(
-    world: World | Sequence[World],
+    world: World | HostWorld | Sequence[World],
     *,
     steps: int = 500_000,
     reward: RewardFunction | None = None,
@@ -190,7 +129,7 @@ def train_policy(
 
 
 def train_policies(
-    worlds: Sequence[World | Sequence[World]],
+    worlds: Sequence[World | HostWorld | Sequence[World]],
     *,
     steps: int = 500_000,
     reward: RewardFunction | None = None,
@@ -206,7 +145,14 @@ def train_policies(
         judge = Paid() if reward is None else Learned(reward)
         if reward is None:
             for world in worlds:
-                require_reward(world[0] if isinstance(world, Sequence) else world)
+                if not isinstance(world, HostWorld):
+                    require_reward(world[0] if isinstance(world, Sequence) else world)
+        if len(worlds) > 1 and any(isinstance(world, HostWorld) for world in worlds):
+            each = [
+                train_policies([w], steps=steps, reward=reward, config=config, horizon=horizon, keys=[k])
+                for w, k in zip(worlds, keys, strict=True)
+            ]
+            return [one for (one,) in each]
         settings = [settle(world, 1.0, steps, config, horizon) for world in worlds]
         setting, judges = stacked(settings, [judge] * len(worlds))
         run = begin_batch(setting, (), jnp.stack(list(keys)))
@@ -218,8 +164,12 @@ def train_policies(
         return trained
 
 
-def settle(world: World | Sequence[World], alpha: float, steps: int, config: PPOConfig, horizon: int | None) -> Setting:
+def settle(
+    world: World | HostWorld | Sequence[World], alpha: float, steps: int, config: PPOConfig, horizon: int | None
+) -> Setting:
     """Check what a training needs and put it together; to be called in single precision."""
+    if isinstance(world, HostWorld):
+        return _settle_host(world, alpha, steps, config, horizon)
     worlds = list(world) if isinstance(world, Sequence) else [world]
     if not worlds or not all(isinstance(one, World) for one in worlds):
         kind = type(worlds[0]).__name__ if worlds else "an empty list"
@@ -239,6 +189,23 @@ def settle(world: World | Sequence[World], alpha: float, steps: int, config: PPO
         config,
         in_stretches(steps // config.batch),
         as_count("the horizon", given, 1),
+    )
+
+
+def _settle_host(world: HostWorld, alpha: float, steps: int, config: PPOConfig, horizon: int | None) -> Setting:
+    if horizon is not None:
+        raise InvalidInputError(
+            f"horizon is {horizon}, but environments that step themselves end their own episodes; omit it, and make"
+            " them with max_episode_steps."
+        )
+    own = dataclasses.replace(config, environments=world.environments)
+    return Setting(
+        HostField(world),
+        jnp.asarray(alpha, dtype=float),
+        jnp.asarray(world.discount, dtype=float),
+        own,
+        in_stretches(as_count("steps", steps, own.batch) // own.batch),
+        world.horizon,
     )
 
 
@@ -310,7 +277,7 @@ _measure_batch = BoundedJit(
 
 
 def measure_returns(
-    worlds: Sequence[World],
+    worlds: Sequence[World | HostWorld],
     policies: Sequence[GaussianPolicy],
     *,
     episodes: int = 32,
@@ -327,6 +294,10 @@ def measure_returns(
         >>> measure_returns([world], [policy], episodes=3, horizon=5, keys=[key]).tolist()
         [[5.0, 5.0, 5.0]]
     """
+    hosts = [world for world in worlds if isinstance(world, HostWorld)]
+    if hosts:
+        rows = zip(hosts, policies, keys, strict=True)
+        return jnp.stack([host_returns(world, policy, episodes, key) for world, policy, key in rows])
     with single_precision():
         for world in worlds:
             require_reward(world)

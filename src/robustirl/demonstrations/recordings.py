@@ -22,7 +22,7 @@ from robustirl._runtime import (
     single_precision,
     write_atomically,
 )
-from robustirl.control import Episodes, GaussianPolicy, World, collect
+from robustirl.control import Episodes, GaussianPolicy, HostWorld, World, collect, episodes_of
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 
@@ -182,7 +182,7 @@ class Recordings:
 
 
 def record(
-    world: World,
+    world: World | HostWorld,
     policy: GaussianPolicy,
     *,
     episodes: int = 16,
@@ -202,6 +202,8 @@ def record(
         Recordings(2 episodes, 10 steps of 3 numbers, with actions)
     """
     steps = getattr(world, "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
+    if isinstance(world, HostWorld):
+        return _record_host(world, policy, as_count("episodes", episodes, 1), mean_action, key)
     with single_precision():
         sampled = collect(
             in_working_precision(world),  # pyright: ignore[reportArgumentType]
@@ -212,6 +214,20 @@ def record(
             key=key,
         )
         return Recordings.from_episodes(sampled)
+
+
+def _record_host(
+    world: HostWorld, policy: GaussianPolicy, episodes: int, mean_action: bool, key: PRNGKeyArray
+) -> Recordings:
+    """Record episodes of environments that step themselves."""
+    with single_precision():
+        held = in_working_precision(policy)
+        whole = episodes_of(world, held, episodes=episodes, mean_action=mean_action, key=key)
+    return Recordings.from_arrays(
+        [np.concatenate([one.features[:, 0], one.next_features[-1:, 0]]) for one in whole],
+        [np.asarray(one.actions[:, 0]) for one in whole],
+        terminated=[bool(one.terminated[-1, 0]) for one in whole],
+    )
 
 
 def _matrix(what: str, array: Any) -> Float[np.ndarray, "n d"]:

@@ -29,7 +29,9 @@ from robustirl.envs.graphs import link_graph as link_graph
 from robustirl.envs.gridworld import MOVES as MOVES
 from robustirl.envs.gridworld import GridWorld as GridWorld
 from robustirl.envs.gymnasium import RecordedStates as RecordedStates
+from robustirl.envs.gymnasium import VectorWorld as VectorWorld
 from robustirl.envs.gymnasium import from_gymnasium as from_gymnasium
+from robustirl.envs.gymnasium import from_gymnasium_vector as from_gymnasium_vector
 from robustirl.envs.gymnasium import require_gymnasium as require_gymnasium
 from robustirl.envs.labyrinth import labyrinth as labyrinth
 from robustirl.envs.labyrinth import node_positions as node_positions
@@ -69,6 +71,7 @@ __all__ = [
     "from_file",
     "from_graph",
     "from_gymnasium",
+    "from_gymnasium_vector",
     "link_graph",
     "make",
     "names",

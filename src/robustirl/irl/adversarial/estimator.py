@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl.control import GaussianPolicy, World
+from robustirl.control import GaussianPolicy, HostWorld, World
 from robustirl.demonstrations import Recordings
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._parameters import NotFittedError, Parameters
@@ -63,7 +63,7 @@ class RobustImitation(Parameters):
 
     def fit(
         self,
-        world: World | Sequence[World],
+        world: World | HostWorld | Sequence[World],
         demonstrations: Recordings,
         *,
         callbacks: Sequence[Callable[[ImitationStep], object]] = (),

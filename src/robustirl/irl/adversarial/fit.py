@@ -20,6 +20,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from robustirl._runtime import BoundedJit, single_precision
 from robustirl.control import (
     Agents,
+    HostField,
+    HostWorld,
     Players,
     Progress,
     Scale,
@@ -27,6 +29,7 @@ from robustirl.control import (
     Walkers,
     World,
     begin_batch,
+    episodes_of,
     folded,
     settle,
     stacked,
@@ -59,7 +62,7 @@ ALONE = 16
 
 
 def fit_imitation(
-    world: World | Sequence[World],
+    world: World | HostWorld | Sequence[World],
     demonstrations: Recordings,
     *,
     alpha: float = 1.0,
@@ -115,7 +118,7 @@ def closest(fits: Sequence[ImitationFit]) -> ImitationFit:
 
 
 def fit_imitation_many(
-    worlds: Sequence[World | Sequence[World]],
+    worlds: Sequence[World | HostWorld | Sequence[World]],
     demonstrations: Sequence[Recordings],
     alphas: float | Sequence[float] = 1.0,
     *,
@@ -146,8 +149,19 @@ def fit_imitation_many(
     if not isinstance(config, ImitationConfig):
         raise InvalidInputError(f"config is {config!r}, but an ImitationConfig is needed.")
     with single_precision():
-        problem = _Problem(worlds, demonstrations, [_as_alpha(alpha) for alpha in alphas], config, horizon, keys)
-        fits, _ = run_with_callbacks(problem, (problem.begin(), ()), callbacks)
+        # Environments that step themselves serve one fit at a time.
+        size = 1 if any(isinstance(world, HostWorld) for world in worlds) else len(worlds)
+        fits: list[ImitationFit] = []
+        for start in range(0, len(worlds), size):
+            own = slice(start, start + size)
+            chosen = [_as_alpha(alpha) for alpha in alphas[own]]
+            problem = _Problem(worlds[own], demonstrations[own], chosen, config, horizon, keys[own])
+            found, stopped = run_with_callbacks(
+                problem, (problem.begin(), ()), callbacks, more_to_come=own.stop < len(worlds), before=fits or None
+            )
+            fits += found
+            if stopped:
+                break
     if throw:
         for index, fit in enumerate(fits):
             require_success(fit, None, f" of fit {index}" if len(fits) > 1 else "")
@@ -159,7 +173,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
 
     def __init__(
         self,
-        worlds: Sequence[World | Sequence[World]],
+        worlds: Sequence[World | HostWorld | Sequence[World]],
         demonstrations: Sequence[Recordings],
         alphas: Sequence[float],
         config: ImitationConfig,
@@ -204,7 +218,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         run, logs = state
         progress = jax.tree.map(lambda *leaves: np.concatenate([np.asarray(x) for x in leaves], axis=1), *logs)
         run = jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), run)
-        visited = np.asarray(_player_states(self.setting, run.agents, self.keys))
+        visited = _visited(self.setting, run.agents, self.keys)
         return [self._one(index, run, progress, visited[index], stopped) for index in range(len(self.alphas))]
 
     def _one(self, index: int, run: Any, progress: Progress, visited: np.ndarray, stopped: bool) -> ImitationFit:
@@ -260,6 +274,16 @@ def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[A
 _player_states = BoundedJit(_walk_alone)
 
 
+def _visited(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> np.ndarray:
+    """Return `[fits, states, d]`, what episodes of each player alone show."""
+    if not isinstance(setting.field, HostField):
+        return np.asarray(_player_states(setting, agents, keys))
+    own: Agents = jax.tree.map(lambda leaf: leaf[0], agents)
+    policy = folded(own.players.player, own.scale)
+    whole = episodes_of(setting.field.world, policy, episodes=ALONE, mean_action=False, key=keys[0])
+    return np.concatenate([one.features[:, 0] for one in whole])[None]
+
+
 def _is_key(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
@@ -282,7 +306,10 @@ def _require_recordings(seen: object, world: Any) -> None:
             f"the demonstrations are a {type(seen).__name__}, but Recordings are needed;"
             " make them with robustirl.demonstrations.Recordings.from_arrays."
         )
-    shape = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
+    if isinstance(world, HostWorld):
+        shape = (world.width,)
+    else:
+        shape = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
     if shape != (seen.width,):
         raise InvalidInputError(
             f"the demonstrations have {seen.width} numbers an observation, but the world shows {shape[0]};"
