@@ -171,9 +171,9 @@ class DenseKernel(AbstractKernel):
             (see `robustirl.envs.noise`); everywhere else such a row is an error.
 
     Example:
-        >>> kernel = DenseKernel([[[0.9, 0.1]], [[0.0, 1.0]]])
+        >>> kernel = DenseKernel([[[0.75, 0.25]], [[0.0, 1.0]]])
         >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
-        [[1.2], [3.0]]
+        [[1.5], [3.0]]
     """
 
     probabilities: Float[Array, "S A S"]

@@ -76,14 +76,33 @@ def soft_maximum(
     At temperature 0 the maximizers share the probability evenly, and actions within `tie_margin` of the
     best count as maximizers: which of two equal actions is a rounding error larger must not matter.
     """
-    best = jnp.max(q, axis=-1, where=mask, initial=-jnp.inf)
+    # The derivative of jnp.max looks for the entries that equal it. Where a compiler computes them a second time, with
+    # other roundings, there is none, and the derivative is NaN.
+    best = jax.lax.stop_gradient(jnp.max(q, axis=-1, where=mask, initial=-jnp.inf))
     if is_zero(temperature):
         weights = (mask & (q >= best[:, None] - tie_margin)).astype(q.dtype)
-        return best, weights / weights.sum(-1, keepdims=True)
+        policy = weights / weights.sum(-1, keepdims=True)
+        return _attained(best, q, policy), policy
     # Masked twice: an exponential that overflows where there is no action would make the derivative NaN.
     weights = jnp.where(mask, jnp.exp(jnp.where(mask, q - best[:, None], 0) / temperature), 0)
     total = weights.sum(-1, keepdims=True)
     return best + temperature * jnp.log(total[:, 0]), weights / total
+
+
+@jax.custom_jvp
+def _attained(  # The derivative below uses all three.
+    best: Float[Array, " S"],
+    q: Float[Array, "S A"],  # noqa: ARG001
+    policy: Float[Array, "S A"],  # noqa: ARG001
+) -> Float[Array, " S"]:
+    """Return the maximum of q, with the policy that attains it as its derivative."""
+    return best
+
+
+@_attained.defjvp
+def _derivative_of_attained(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Array, Array]:
+    best, _, policy = primals
+    return best, jnp.where(policy > 0, policy * tangents[1], 0).sum(-1)
 
 
 @working_precision
