@@ -76,7 +76,13 @@ class Recorder:
             watch.set_events(TOOL, events.PY_START)
             watch.restart_events()
 
-        return begin, lambda: watch.free_tool_id(TOOL)
+        def end() -> None:
+            watch.set_events(TOOL, 0)
+            for event in (events.PY_START, events.LINE):  # Otherwise they are called after the number is free again.
+                watch.register_callback(TOOL, event, None)
+            watch.free_tool_id(TOOL)
+
+        return begin, end
 
 
 class Executed:
