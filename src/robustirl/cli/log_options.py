@@ -11,7 +11,7 @@ from robustirl.errors import InvalidInputError
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LogOptions:
-    """Say how a table (.csv, .parquet) is to be read."""
+    """Say how a table (.csv, .tsv, .parquet) is to be read."""
 
     columns: str | None = None
     """The table's own names of columns, by ours: episode=trip,state=link. Ours are episode, state, and if there are
@@ -22,6 +22,9 @@ class LogOptions:
     """The number of the first action in the table."""
     time_step: float | None = None
     """Seconds between two steps, for tables with a column time (numbers, or timestamps such as 2024-05-01 08:30:00)."""
+    separator: str | None = None
+    """What separates the cells of a text table: comma, semicolon, tab, pipe, or a character; read off its header if
+    omitted."""
     state_names: Path | None = None
     """A text file with the name of every state, a line each, in the order of their numbers."""
     action_names: Path | None = None
@@ -36,6 +39,7 @@ class LogOptions:
             first_state=self.first_state,
             first_action=self.first_action,
             time_step=self.time_step,
+            separator=self.separator,
             command_line=True,
         )
 

@@ -20,6 +20,8 @@ Row = Callable[[int], str]
 EMPTY_WORDS = frozenset({"", "nan", "na", "n/a", "null", "none"})
 _YES, _NO = ("true", "1", "1.0", "yes", "y"), ("false", "0", "0.0", "no", "n")
 _ANSWERS = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_WHOLE_WITH_COMMA = re.compile(r"\s*\+?\d+,0+\s*")
 _WHOLE = re.compile(r"\+?\d{1,30}(\.0*)?")
 _LARGEST = np.iinfo(np.int64).max
 
@@ -64,9 +66,12 @@ def whole_numbers(name: str, column: np.ma.MaskedArray, row: Row, first: int = 0
             continue
         number = _whole(cell)
         if number is None or number < first:
+            comma = isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell)
+            problem = ", a number with a decimal comma" if comma else ""
+            remedy = "; write numbers with points" if comma else ""
             raise InvalidInputError(
-                f"the column {name!r} holds {short_repr(cell)} in {row(i)}, but a whole number of at least {first} is"
-                " needed."
+                f"the column {name!r} holds {short_repr(cell)} in {row(i)}{problem}, but a whole number of at least"
+                f" {first} is needed{remedy}."
             )
         values[i] = number - first
     return np.ma.array(values, mask=empty)
@@ -125,7 +130,9 @@ def names_or_numbers(
     words = [cell.strip() if isinstance(cell, str) else str(cell) for cell in cells]
     if known is None:
         given = [cell for cell, hollow in zip(cells, empty, strict=True) if not hollow]
-        if not given or not all(isinstance(cell, str) and not _looks_numeric(cell) for cell in given):
+        # Of 3,4 nobody can tell whether it is a place in a grid; that 18,0 is a number is clear if all are like that.
+        commas = all(isinstance(cell, str) and _WHOLE_WITH_COMMA.fullmatch(cell) for cell in given)
+        if not given or commas or not all(isinstance(cell, str) and not _looks_numeric(cell) for cell in given):
             return whole_numbers(name, column, row, first), None
         known = sorted({word for word, hollow in zip(words, empty, strict=True) if not hollow})
     names = _in_order(name, known)

@@ -3,7 +3,8 @@
 The first line of a file that `save` wrote is a comment, `# robustirl.demonstrations schema=1 rows=5 actions=true`,
 and if states or actions have names, a second one holds them. Spreadsheets show them as text and
 `pandas.read_csv(path, comment="#")` skips them. They let a file that was cut off be recognized. Files made elsewhere
-need not have them. Blank lines, lines of spaces or commas, a byte-order mark and any line ends are accepted.
+need not have them. Blank lines, lines of spaces or commas, a byte-order mark and any line ends are accepted. Cells may
+be separated by commas, semicolons, tabs or |, which is read off the header, or by what the options say.
 """
 
 import array
@@ -17,7 +18,8 @@ from typing import Any, NamedTuple
 
 from robustirl._runtime import one_line, short_repr
 from robustirl.demonstrations.io.columns import as_column
-from robustirl.demonstrations.io.tables import COLUMNS, Source, TableOptions, find_columns, from_table, table
+from robustirl.demonstrations.io.separators import KNOWN, sniff_separator
+from robustirl.demonstrations.io.tables import COLUMNS, TIME, Source, TableOptions, find_columns, from_table, table
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -49,7 +51,8 @@ def read_csv(content: bytes, path: str, options: TableOptions) -> tuple[Demonstr
     rows = _Rows(path, options)
     try:
         comments = _read_comments(lines, path)
-        reader = csv.reader(itertools.chain([comments.next_line], lines), strict=True)
+        rows.separator = options.separator or _sniff(comments.next_line, options)
+        reader = csv.reader(itertools.chain([comments.next_line], lines), delimiter=rows.separator, strict=True)
         for cells in reader:
             rows.add(cells, comments.height + reader.line_num)
     except UnicodeDecodeError as error:
@@ -59,13 +62,19 @@ def read_csv(content: bytes, path: str, options: TableOptions) -> tuple[Demonstr
     if not rows.places:
         raise InvalidInputError(f"{path} has no rows under its header; there must be at least one episode.")
     columns = {name: as_column(rows.columns.pop(name)) for name in list(rows.columns)}
-    found = from_table(columns, Source(path, rows.name, comments.has_actions, comments.names), options)
+    source = Source(path, rows.name, comments.has_actions, comments.names, KNOWN.get(rows.separator, rows.separator))
+    found = from_table(columns, source, options)
     if comments.rows_due is not None and comments.rows_due != len(rows.places):
         raise InvalidInputError(
             f"{path} has {len(rows.places)} rows, but line 1 says {comments.rows_due}; it was cut off, or that line is"
             " outdated."
         )
     return found
+
+
+def _sniff(header: str, options: TableOptions) -> str:
+    """Return what separates the cells of a header."""
+    return sniff_separator(header, {*COLUMNS, TIME, *(options.columns or {}).values()})
 
 
 def _lines(content: bytes) -> Iterator[str]:
@@ -84,6 +93,7 @@ class _Rows:
         self._header: list[str] | None = None
         self._wanted: list[tuple[list[str], int]] = []
         self._known: dict[str, str] = {}
+        self.separator: str = ","
 
     def add(self, cells: list[str], line: int) -> None:
         """Add a row; the first one is the header, and blank ones are passed over."""
@@ -94,19 +104,39 @@ class _Rows:
             self._header = [name.strip() for name in cells]
             return
         if not self.places:
+            self._require_several()
             chosen = find_columns(self._path, self._header, self._options)
             self.columns = {name: [] for name in chosen}
             self._wanted = [(self.columns[name], self._header.index(own)) for name, own in chosen.items()]
         self.places.append(line)
         if len(cells) != len(self._header):
+            more = len(cells) > len(self._header)
+            hint = (
+                "write numbers with points, not with decimal commas, or separate cells by semicolons"
+                if more and self.separator == ","
+                else "correct that line"
+                if more
+                else "it may have been cut off"
+            )
             raise InvalidInputError(
                 f"{self.name(len(self.places) - 1)} has {len(cells)} columns, but the header has {len(self._header)};"
-                " it may have been cut off."
+                f" {hint}."
             )
         if len(self._known) > _MAX_KNOWN:
             self._known.clear()
         for column, i in self._wanted:
             column.append(self._known.setdefault(cells[i], cells[i]))
+
+    def _require_several(self) -> None:
+        """Refuse a header of one column: an episode and a state need two."""
+        if self._header is None or len(self._header) > 1:
+            return
+        option = "--separator" if self._options.command_line else "separator"
+        given = f"is {self._options.separator!r}; correct it" if self._options.separator else "names it"
+        raise InvalidInputError(
+            f"{self._path} has one column, {short_repr(self._header[0])}, but episode and state need one each; if its"
+            f" cells are separated by something else than commas, semicolons, tabs or |, {option} {given}."
+        )
 
     def name(self, i: int) -> str:
         """Return what messages call a row."""
@@ -130,7 +160,7 @@ def _read_comments(lines: Iterator[str], path: str) -> _Comments:
         if not line.lstrip('"').startswith("#"):
             return _Comments(count, rows_due, has_actions, names, line)
         # A spreadsheet may have quoted the comment, or cut it into cells at its commas.
-        comment = ",".join(next(csv.reader([line]))).rstrip(",")
+        comment = ",".join(next(csv.reader([line]))).rstrip(",;\t")
         count += 1
         if comment.startswith(NAMES):
             names = _read_names(comment.removeprefix(NAMES), f"line {count} of {path}")

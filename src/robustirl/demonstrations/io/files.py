@@ -98,12 +98,13 @@ def load(
     first_state: int = 0,
     first_action: int = 0,
     time_step: float | None = None,
+    separator: str | None = None,
 ) -> Demonstrations:
     r"""Read what `save` wrote, or a table made elsewhere. The log says in one line what was understood.
 
     Args:
-        path: The file: .npz, .jsonl, .csv or .parquet; the other arguments are for the last two. Or a folder that
-            imitation saved, or `minari:ID` for a dataset of Minari on this machine.
+        path: The file: .npz, .jsonl, .csv (.tsv) or .parquet; the other arguments are for the last two. Or a folder
+            that imitation saved, or `minari:ID` for a dataset of Minari on this machine.
         columns: The table's own names of columns, by ours: `{"episode": "trip", "state": "link"}`. Ours are `episode`,
             `state`, and if there are any `step`, `action`, `terminated`.
         state_names: The name of each state in order, or a number for each name. If omitted, a column of names is
@@ -113,6 +114,8 @@ def load(
         first_action: The same for actions.
         time_step: For tables with a column `time` (numbers, or timestamps such as 2024-05-01 08:30:00): the seconds
             between two steps; at each the latest state is taken. Such tables have no actions.
+        separator: What separates the cells of a text table, a character or a word (`semicolon`, `tab`). If omitted,
+            commas, semicolons, tabs and | are told apart by the header.
 
     Example:
         >>> import tempfile
@@ -124,7 +127,7 @@ def load(
         >>> walks.states.tolist(), walks.state_names, walks.terminated.tolist()
         ([0, 1, 0], ('A', 'B'), [True, False])
     """
-    options = TableOptions(columns, state_names, action_names, first_state, first_action, time_step)
+    options = TableOptions(columns, state_names, action_names, first_state, first_action, time_step, separator)
     found, understood = load_with_note(path, options)
     _log.info(understood)
     return found
@@ -141,7 +144,8 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
         _require_no_options(str(path), options)
         found = read_imitation_folder(path)
         return found, f"{path}, trajectories of imitation: {found.describe()}"
-    _, read = _format(path)
+    # Tab-separated files of others are read, and never written.
+    read = read_csv if path.suffix == ".tsv" else _format(path)[1]
     try:
         content = read_regular(path)
     except OSError as error:

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Int
 
 from robustirl._runtime import short_repr
 from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, whole_numbers, without_empty_words
+from robustirl.demonstrations.io.separators import as_separator
 from robustirl.demonstrations.io.timestamps import bin_by_time
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -42,6 +43,8 @@ class TableOptions:
         first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
         first_action: The same for actions.
         time_step: The seconds (or units) between two steps, for tables with a column `time`; see `timestamps.py`.
+        separator: What separates the cells of a text table, a character or a word (`semicolon`, `tab`); read off the
+            header if omitted.
         command_line: Whether messages name options as a command line has them.
         renumbered: Whether a world will number the names, so that numbers of their own need not be said.
     """
@@ -52,6 +55,7 @@ class TableOptions:
     first_state: int = 0
     first_action: int = 0
     time_step: float | None = None
+    separator: str | None = None
     command_line: bool = False
     renumbered: bool = False
 
@@ -66,6 +70,8 @@ class TableOptions:
         if TIME in (self.columns or {}) and self.time_step is None:
             step = "--time-step" if self.command_line else "time_step"
             raise InvalidInputError(f"columns names a column of times, but no time step; give {step}, in seconds.")
+        option = "--separator" if self.command_line else "separator"
+        object.__setattr__(self, "separator", as_separator(self.separator, option))
         for name in ("first_state", "first_action"):
             if getattr(self, name) not in (0, 1):
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but 0 or 1 is needed.")
@@ -80,12 +86,14 @@ class Source:
         row: The name of each row in messages.
         has_actions: Whether there are actions, if the file says so itself.
         names: `state_names` and `action_names`, if the file holds them beside the table.
+        separated_by: What separates its cells, in words, if it is a text table.
     """
 
     name: str
     row: Row
     has_actions: bool | None = None
     names: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict[str, Sequence[str]])
+    separated_by: str = "commas"
 
 
 def table(demonstrations: Demonstrations) -> dict[str, np.ma.MaskedArray]:
@@ -153,7 +161,7 @@ def from_table(
         "states": state_names is not None and options.state_names is None,
         "actions": action_names is not None and options.action_names is None,
     }
-    return found, _understood(columns, source.name, options, found, sorted_names)
+    return found, _understood(columns, source, options, found, sorted_names)
 
 
 def _require_filled(name: str, column: np.ma.MaskedArray, row: Row) -> None:
@@ -259,14 +267,15 @@ def _actions(
 
 def _understood(
     columns: Mapping[str, np.ma.MaskedArray],
-    source: str,
+    source: Source,
     options: TableOptions,
     found: Demonstrations,
     sorted_names: Mapping[str, bool],
 ) -> str:
     """Return the line that says what was understood."""
     renamed = options.columns or {}
-    parts = [f"{name} from {renamed[name]!r}" for name in COLUMNS if renamed.get(name, name) != name]
+    parts = [] if source.separated_by == "commas" else [f"cells separated by {source.separated_by}"]
+    parts += [f"{name} from {renamed[name]!r}" for name in COLUMNS if renamed.get(name, name) != name]
     for kind, names, first in (
         ("states", found.state_names, options.first_state),
         ("actions", found.action_names, options.first_action),
@@ -284,4 +293,4 @@ def _understood(
         parts.append("steps by the order of rows")
     parts.append("with actions" if found.has_actions else "no actions")
     parts.append(f"{int(found.terminated.sum())} terminated" if found.ends_known else "ends not recorded")
-    return f"{source}: {len(found)} episodes in {found.states.size} rows; {', '.join(parts)}."
+    return f"{source.name}: {len(found)} episodes in {found.states.size} rows; {', '.join(parts)}."

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations.io.columns import Row, without_empty_words
+from robustirl.demonstrations.io.columns import DECIMAL_COMMA, Row, without_empty_words
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_number
 
@@ -94,9 +94,11 @@ def seconds_of(column: np.ma.MaskedArray, row: Row) -> Float[np.ndarray, " N"]:
     for i, cell in enumerate(np.ma.getdata(column).tolist()):
         number = None if empty[i] else _seconds(cell)
         if number is None or not math.isfinite(number):
+            comma = not empty[i] and isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell)
+            remedy = "; write numbers with points, not with decimal commas" if comma else ""
             raise InvalidInputError(
                 f"the column 'time' holds {'nothing' if empty[i] else short_repr(cell)} in {row(i)}, but a number or a"
-                " timestamp such as 2024-05-01 08:30:00 is needed."
+                f" timestamp such as 2024-05-01 08:30:00 is needed{remedy}."
             )
         values[i] = number
     return values
