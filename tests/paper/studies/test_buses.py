@@ -8,7 +8,7 @@ from robustirl.irl import fit as learn
 from robustirl.irl import infer
 from robustirl.mdp import MDP
 from robustirl.paper.studies.buses import BusesStudy, Group, judge_policy, log_probabilities, make_judge
-from robustirl.paper.studies.buses_results import Row, cells, mean_and_error, summarize
+from robustirl.paper.studies.buses_results import OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame
 from robustirl.rewards import LinearReward
 
@@ -68,6 +68,9 @@ def test_means_are_over_pairs_that_can_be_judged():
         Row(3, 3, "own cost", 1.0, fitness=-0.1, excess=0.0, excess_error=0.0, **blank),
     ]
     assert summarize(rows)[1] == [("standard", "-0.30000", "0.2000", "-0.10000", "1")]
+    joint = Row(OTHERS, 3, "joint", 1.0, fitness=-0.5, excess=-0.0, excess_error=0.0, **blank)
+    assert summarize([*rows, joint._replace(excess=0.25)])[1][1] == ("joint", "-0.50000", "0.2500", "–", "0")
+    assert cells(joint)[-1] == "0.0000 (0.0000 to 0.0000)"
 
 
 @pytest.mark.slow

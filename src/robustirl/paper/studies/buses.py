@@ -31,7 +31,7 @@ from robustirl import envs
 from robustirl.demonstrations import Choices, Demonstrations, recorded, recorded_choices
 from robustirl.irl import Inference, fit, fit_jointly, infer, profile_alpha, select_alpha
 from robustirl.mdp import MDP
-from robustirl.paper.studies.buses_results import HEADINGS, Row, cells, mean_and_error, summarize
+from robustirl.paper.studies.buses_results import HEADINGS, OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.planning import solve, state_occupancy
 from robustirl.rewards import LinearReward
@@ -220,7 +220,7 @@ class BusesStudy:
                 rows.append(judge_policy(source.number, way, alpha, policy, target, judge, phi))
         for target in groups.values():
             policy = policy_of_others([group for group in groups.values() if group is not target], target, costs)
-            rows.append(judge_policy("others", "transfer, joint", 1.0, policy, target, judges[target.number], phi))
+            rows.append(judge_policy(OTHERS, "transfer, joint", 1.0, policy, target, judges[target.number], phi))
         rows += [own_row(groups[n], costs, judge) for n, judge in judges.items() if judge is not None]
         frame.progress("pairs of groups", len(pairs), len(pairs))
         frame.write_table("buses", HEADINGS, map(cells, rows))

@@ -7,13 +7,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 Z = 1.959964  # Of a 95 % interval.
+OTHERS = "others"  # The source of what was learned from all groups but the target.
 
 
 class Row(NamedTuple):
     """One way from a group to another, and how it does there.
 
     Attributes:
-        source, target: The groups; the same for the group's own cost, "others" for all groups but the target.
+        source, target: The groups; the same for the group's own cost; the source may be `OTHERS`.
         way: How the policy was found.
         alpha: The α it was found with.
         fitness: Mean log-probability of the target's choices,
@@ -80,7 +81,7 @@ def cells(row: Row) -> tuple[str, ...]:
     """
     blank = "–"
     # It is never negative, but for rounding.
-    excess, width = max(row.excess, 0.0), Z * row.excess_error
+    excess, width = row.excess if row.excess > 0 else 0.0, Z * row.excess_error
     return (
         str(row.source),
         str(row.target),
@@ -92,7 +93,7 @@ def cells(row: Row) -> tuple[str, ...]:
         blank
         if np.isnan(row.cost)
         else f"{row.cost:.3f} ({row.cost - Z * row.cost_error:.3f} to {row.cost + Z * row.cost_error:.3f})",
-        blank if np.isnan(row.excess) else f"{excess:.4f} ({max(excess - width, 0):.4f} to {excess + width:.4f})",
+        blank if np.isnan(row.excess) else f"{excess:.4f} ({max(0.0, excess - width):.4f} to {excess + width:.4f})",
     )
 
 
@@ -102,7 +103,7 @@ def summarize(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...
     judged = {row.target for row in rows if row.source == row.target}
     table = []
     for way in ways:
-        here = [row for row in rows if row.way == way and row.source in judged]
+        here = [row for row in rows if row.way == way and row.source in {*judged, OTHERS}]
         with_cost = [row for row in here if row.target in judged]
         fitness, excess = (np.mean([getattr(row, name) for row in with_cost]) for name in ("fitness", "excess"))
         others = [row.fitness for row in here if row.target not in judged]
