@@ -144,8 +144,8 @@ NAMES = [
         "a header of a megabyte",
         lambda: load(written("x" * 100_000 + "\n1\n", "long.csv")),
         (
-            f"long.csv has no column 'episode', only {'x' * 40}...; say which one it is with"
-            ' columns={"episode": ...}.'
+            f"long.csv has one column, '{'x' * 39}..., but episode and state need one each; if its cells are separated"
+            " by something else than commas, semicolons, tabs or |, separator names it."
         ),
     ),
 ]
