@@ -235,6 +235,9 @@ def solver_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> 
     """
     eps = epsilon(array)
     goal = 1e-10 if eps < 1e-10 else 1e-4
+    if isinstance(discount, jax.Array) and not isinstance(discount, Tracer):
+        # On the host: three operations on one number would be three programs.
+        return jnp.asarray(np.maximum(goal, smallest_tolerance(array, np.asarray(discount)), dtype=discount.dtype))  # pyright: ignore
     return jnp.maximum(goal, smallest_tolerance(array, discount))
 
 

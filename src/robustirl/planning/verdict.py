@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -154,10 +155,8 @@ def stopping_rule(
         best, worst = _single_step(game, reward)
         magnitude = jnp.maximum(jnp.max(jnp.abs(best)), jnp.max(jnp.abs(worst)))
         reward = best + worst
-    # On the host where that can be, without a program for every size of world; a largest entry has no rounding.
-    size = as_float(np.abs(np.asarray(reward)).max() / 2) if concrete(reward) else jnp.max(jnp.abs(reward)) / 2
     soft = [1.0] if temperatures is None else [t for t in temperatures if not is_zero(t)]
-    unit = as_float(_extreme(max, jnp.maximum, soft)) if soft else jnp.where(size > 0, size, 1)
+    unit = as_float(_extreme(max, jnp.maximum, soft)) if soft else _unit_of(reward)
     if tolerance is None:
         if concrete(discount) and smallest_tolerance(reward, float(discount)) > LEAST_DIGIT:
             raise InvalidInputError(
@@ -176,6 +175,15 @@ def stopping_rule(
                 f" ask for at least {least:.1e}."
             )
     return StoppingRule(as_float(tolerance), discount, unit, magnitude)
+
+
+def _unit_of(reward: Float[Array, " S"]) -> Float[Array, ""]:
+    """Return half the largest reward; 1 if all are zero."""
+    if concrete(reward) and jax.default_backend() == "cpu":
+        size = np.max(np.abs(np.asarray(reward))) / 2  # On the host, without a program for every size.
+        return jnp.asarray(size if size > 0 else np.ones_like(size))
+    size = jnp.max(jnp.abs(reward)) / 2
+    return jnp.where(size > 0, size, 1)
 
 
 def _single_step(game: MarkovGame, reward: Float[Array, "S A"]) -> tuple[Float[Array, " S"], Float[Array, " S"]]:

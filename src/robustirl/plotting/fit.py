@@ -34,7 +34,7 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
             figure = _by_state(collected_reward(model), occupancies)
         else:
             figure = _maps(environment, shape, model, occupancies)
-        figure.suptitle(rf"{plain_text(environment.name)}, $\alpha = {_alpha(model)}$", fontsize=11)
+        figure.suptitle(rf"{plain_text(environment.name)}, α = {_alpha(model)}", fontsize=11)
     return figure
 
 
@@ -57,7 +57,7 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
     expert = occupancies[0][1]
     for axis, (title, values) in zip(axes[1:], occupancies, strict=True):
         apart = np.abs(values - expert).sum()
-        bare(axis, title if values is expert else f"{title}\n" + r"$\ell_1$ from the expert's: " + f"{apart:.3f}")
+        bare(axis, title if values is expert else f"{title}\n" + r"ℓ₁ from the expert's: " + f"{apart:.3f}")
         axis.imshow(np.maximum(values[:cells], ceiling * 1e-4).reshape(shape), cmap="viridis", norm=norm)
     if isinstance(environment, GridWorld):
         landmarks(axes[0], environment)

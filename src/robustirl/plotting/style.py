@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
 
 from robustirl._runtime import printable, write_atomically
 
@@ -47,10 +48,10 @@ def looks(alphas: Sequence[float]) -> dict[float, Look]:
     found = {}
     for alpha in alphas:
         if alpha == 1:
-            found[alpha] = Look(STANDARD, "o", "-", r"$\alpha = 1$ (standard)")
+            found[alpha] = Look(STANDARD, "o", "-", "α = 1 (standard)")
         else:
             turn, place = divmod(robust.index(alpha), len(ROBUST))
-            found[alpha] = Look(ROBUST[place], MARKERS[place], "-" if turn == 0 else ":", rf"$\alpha = {alpha:g}$")
+            found[alpha] = Look(ROBUST[place], MARKERS[place], "-" if turn == 0 else ":", f"α = {alpha:g}")
     return found
 
 
@@ -62,6 +63,34 @@ def plain_text(text: str) -> str:
         a\$b\$c
     """
     return printable(text, 200).replace("$", r"\$")
+
+
+class PowersOfTen(LogFormatterSciNotation):
+    """Label a logarithmic axis in plain text, such as 10⁻³: matplotlib's own labels are formulas, slow to set.
+
+    Example:
+        >>> [PowersOfTen()(x) for x in (0.001, 20.0, -1.0)]
+        ['10⁻³', '2×10¹', '-10⁰']
+    """
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        formula = super().__call__(x, pos).removeprefix(r"$\mathdefault{").removesuffix("}$")
+        base, raised, exponent = formula.replace(r"\times", "×").partition("^{")
+        return base + exponent.removesuffix("}").translate(_SUPERSCRIPT) if raised else base
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def set_plain_powers(figure: Figure) -> None:
+    """Replace the formulas at the logarithmic axes of a figure by `PowersOfTen`."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            major, minor = axis.get_major_formatter(), axis.get_minor_formatter()
+            if type(major) is LogFormatterSciNotation:
+                axis.set_major_formatter(PowersOfTen())
+            if type(minor) is LogFormatterSciNotation:
+                axis.set_minor_formatter(PowersOfTen(labelOnlyBase=minor.labelOnlyBase))
 
 
 def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
@@ -76,6 +105,7 @@ def save_figure(figure: Figure, path: Path) -> list[Path]:
     written = []
     with matplotlib.rc_context(STYLE):
         engine = figure.get_layout_engine()
+        set_plain_powers(figure)
         figure.draw_without_rendering()  # The layout takes as long as the drawing; one serves both files.
         figure.set_layout_engine("none")
         for suffix in ("png", "svg"):

@@ -5,12 +5,12 @@ import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-import markupsafe
-
 
 def render(package: str, template: str, **content: object) -> str:
     """Return a page made from a package's template, in the library's style."""
+    import jinja2  # Here, so that only a page loads it.
+    import markupsafe
+
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["percent"] = lambda value: f"{value:.1%}".replace("%", " %")
     look = importlib.resources.files("robustirl.reports") / "page.css"

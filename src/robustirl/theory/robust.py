@@ -42,6 +42,7 @@ from robustirl.planning import (
     solve_policy,
     stopping_rule,
     tie_margin,
+    traced_temperatures,
 )
 from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
 from robustirl.types import ArrayLike
@@ -107,7 +108,9 @@ def robust_soft_value(
     rule = stopping_rule(MarkovGame(mdp), reward, tolerance, temperatures)
     max_steps = None if max_steps is None else as_count("max_steps", max_steps, 1)
     solution = checked(
-        _plan(uncertainty, reward, temperatures.player, rule, max_steps, newton), throw=throw, solver="robust planning"
+        _plan(uncertainty, reward, traced_temperatures(temperatures).player, rule, max_steps, newton),
+        throw=throw,
+        solver="robust planning",
     )
     return RobustPlan(mdp.initial @ solution.value, solution.value, solution.player, solution.verdict, uncertainty)
 
@@ -116,7 +119,7 @@ def robust_soft_value(
 def _plan(
     uncertainty: AbstractUncertainty,
     reward: Float[Array, " S"],
-    temperature: float,
+    temperature: float | Float[Array, ""],
     rule: StoppingRule,
     max_steps: int | None,
     newton: bool,
@@ -127,7 +130,7 @@ def _plan(
 def robust_soft_solution(
     uncertainty: AbstractUncertainty,
     reward: Float[Array, " S"],
-    temperature: float,
+    temperature: float | Float[Array, ""],
     rule: StoppingRule,
     max_steps: int | None = None,
     newton: bool = True,

@@ -7,6 +7,7 @@ import numpy as np
 import optax
 
 from robustirl.irl import Status, fit
+from robustirl.irl.mce.programs import advance_compiled, begin_compiled
 from robustirl.mdp import MarkovGame
 from robustirl.planning import Temperatures, state_occupancy
 from tests.irl.mce.test_fit import random_world
@@ -53,6 +54,17 @@ def test_a_start_that_cannot_be_planned_for_is_where_the_fit_ends():
     assert int(wild.verdict.steps) == 0
     assert wild.history.dual.shape == (1,)
     assert jnp.array_equal(wild.parameters, np.full(6, 1.7e308))
+
+
+def test_one_program_serves_all_temperatures_that_are_not_zero():
+    # Rewards and temperature in another unit are the same game: values grow by the unit, policies stay.
+    first = found()
+    before = [len(program) for program in (begin_compiled, advance_compiled)]
+    options = {"alpha": 0.85, "steps": STEPS, "optimizer": SLOW, "initial_parameters": 2 * THETA}
+    doubled = fit(WORLD, RHO, temperatures=Temperatures(2.0, 0.0), **options)
+    assert [len(program) for program in (begin_compiled, advance_compiled)] == before
+    np.testing.assert_allclose(doubled.value, 2 * first.value, rtol=1e-5)
+    np.testing.assert_allclose(doubled.player, first.player, atol=1e-5)
 
 
 def test_plans_must_be_far_more_exact_than_the_temperature():

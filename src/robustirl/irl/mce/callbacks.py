@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Callable
 
 import jax
+import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl.irl._callbacks import Loop
 from robustirl.irl.mce.loop import LoopState, Problem
-from robustirl.irl.mce.padding import cut_fit, cut_parameters, cut_policy
+from robustirl.irl.mce.padding import cut_fit, cut_parameters, cut_policy, parameter_shapes
 from robustirl.irl.mce.programs import advance_compiled, finish_compiled
 from robustirl.irl.mce.result import Fit
 from robustirl.rewards import AbstractReward
@@ -55,6 +56,7 @@ class SteppedFit(Loop[LoopState, Fit]):
     def __init__(self, problem: Problem, original: Problem):
         self._problem, self._original = problem, original
         self._steps = int(problem.steps)
+        self._shapes = parameter_shapes(original)  # Tracing the model anew would take longer than a step.
 
     def advance(self, state: LoopState) -> LoopState:
         """Evaluate the next parameters."""
@@ -71,9 +73,9 @@ class SteppedFit(Loop[LoopState, Fit]):
         step = int(state.step) - 1
         return Step(
             step=step,
-            occupancy_gap=float(state.history.occupancy_gap[step]),
-            dual=float(state.history.dual[step]),
-            parameters=cut_parameters(state.parameters, self._original),
+            occupancy_gap=float(np.asarray(state.history.occupancy_gap)[step]),
+            dual=float(np.asarray(state.history.dual)[step]),
+            parameters=cut_parameters(state.parameters, self._shapes),
             player=cut_policy(state.solution.player, self._original),
             _model=self._original.model,
         )

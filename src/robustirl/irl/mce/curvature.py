@@ -50,7 +50,7 @@ class Curvature(eqx.Module):
     mixture: Float[Array, "S A"]
     occupancy: Float[Array, " S"]
     features: Float[Array, "S d"] | Float[Array, "S A d"] | None
-    temperature: float = eqx.field(static=True)
+    temperature: float | Float[Array, ""]
     of_pairs: bool = eqx.field(static=True, default=False)
 
     @property

@@ -26,7 +26,7 @@ from robustirl.irl._callbacks import require_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.inputs import require_occupancy
 from robustirl.irl.mce.callbacks import Callback, Step
-from robustirl.irl.mce.problem import LIKELIHOOD, LIKELIHOOD_TOLERANCE, Settings, is_standard, prepare
+from robustirl.irl.mce.problem import LIKELIHOOD, LIKELIHOOD_TOLERANCE, Prepared, Settings, is_standard, prepare
 from robustirl.irl.mce.programs import learn_batch
 from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.mce.stretches import learn_one, learn_one_by_one
@@ -217,29 +217,16 @@ def fit_many(
             for index, fit in zip(group, fits, strict=True):
                 out[index] = fit
         return out
-    if mdps and not choose_vectorize(vectorize) and (progress or mdps[0].num_states >= ONE_BY_ONE_STATES):
-        settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
-        prepared = prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings)
+    settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
+    prepared = prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings)
+    if not choose_vectorize(vectorize) and (progress or mdps[0].num_states >= ONE_BY_ONE_STATES):
         total = len(mdps) * prepared.steps
         with (
             single_threaded_blas(mdps[0].num_states),
             progress_bar(f"learning, {len(mdps)} fits", total, show=progress) as report,
         ):
             return _all_successful(learn_one_by_one(prepared, report), tolerance, throw)
-    stack = fit_batch(
-        mdps,
-        occupancies,
-        alphas,
-        rewards=rewards,
-        optimizer=optimizer,
-        steps=steps,
-        tolerance=tolerance,
-        keep_last=keep_last,
-        temperatures=temperatures,
-        planner_tolerance=planner_tolerance,
-        initial_parameters=initial_parameters,
-        vectorize=vectorize,
-    )
+    stack = _learn_stack(prepared, vectorize)
     out = _all_successful([one.trimmed() for one in unstack(stack, len(mdps))], tolerance, throw)
     return [jax.tree.map(jax.device_put, result) for result in out]
 
@@ -283,10 +270,15 @@ def fit_batch(
     """
     settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
-    batch, starts = prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings).stacked()
-    with single_threaded_blas(mdps[0].num_states):
-        fits = jax.block_until_ready(learn_batch(batch, starts, choose_vectorize(vectorize)))
+    fits = _learn_stack(prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings), vectorize)
     return eqx.tree_at(lambda f: f.history, fits, jax.tree.map(lambda log: log[:, : steps + 1], fits.history))
+
+
+def _learn_stack(prepared: Prepared, vectorize: bool | None) -> Fit:
+    """Return all fits as one stack, with histories of the length that the program has room for."""
+    batch, starts = prepared.stacked()
+    with single_threaded_blas(batch.game.mdp.mask.shape[-2]):
+        return jax.block_until_ready(learn_batch(batch, starts, choose_vectorize(vectorize)))
 
 
 def as_alpha_number(alpha: ArrayLike | Literal["auto"]) -> ArrayLike:

@@ -26,7 +26,7 @@ class Landscape(eqx.Module):
     magnitude: Float[Array, ""]
 
     @property
-    def entropy(self) -> float:
+    def entropy(self) -> float | Float[Array, ""]:
         """Return τ log A, the most that the player's entropy adds to the value of a step."""
         actions = self.curvature.player.shape[1]
         return self.curvature.temperature * math.log(max(actions, 2))

@@ -33,7 +33,7 @@ from robustirl.irl.mce.prediction import Trail, first_trail
 from robustirl.irl.mce.problem import OCCUPANCY, Problem, threshold
 from robustirl.irl.mce.result import Fit, FitVerdict, History
 from robustirl.mdp import MarkovGame, uniform_policy
-from robustirl.planning import Solution, invert_policy, newton_steps, refine_occupancy, stopping_rule
+from robustirl.planning import Solution, Verdict, invert_policy, refine_occupancy, stopping_rule
 from robustirl.types import FloatTree, Tree
 
 
@@ -258,6 +258,7 @@ def settle_exactly(problem: Problem, state: LoopState) -> LoopState:
 
 def blank_solution(game: MarkovGame, blank: Float[Array, " S"]) -> Solution:
     """Return a placeholder of the right shapes, for the first state of the loop."""
-    rule = stopping_rule(game, blank, None)
-    shapes = jax.eval_shape(lambda: newton_steps(game, blank, blank, None, rule)[0])
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    number = jnp.zeros((), blank.dtype)
+    verdict = Verdict(jnp.asarray(False), jnp.asarray(0), number, number)
+    policy = jnp.zeros(game.mdp.mask.shape, blank.dtype)
+    return Solution(blank, policy, policy, jnp.zeros_like(game.alpha), verdict)

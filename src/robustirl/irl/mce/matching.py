@@ -129,7 +129,7 @@ def plan_in_worst_world(
     reward: Float[Array, " S"],
     near: Neighbor,
     rule: StoppingRule,
-    temperature: float,
+    temperature: float | Float[Array, ""],
 ) -> tuple[Solution, Neighbor, Bool[Array, ""]]:
     """Return the saddle point of player and kernel, and the player's occupancy in that kernel.
 

@@ -37,13 +37,16 @@ def pad_problem(problem: Problem) -> Problem:
 
 def pad_parameters(parameters: FloatTree, padded: Problem) -> FloatTree:
     """Return parameters with zeros at the end of each array that is longer in the padded problem."""
-    shapes = jax.eval_shape(padded.model.initial_parameters)
-    return jax.tree.map(lambda leaf, due: extended(leaf, due.shape), parameters, shapes)
+    return jax.tree.map(lambda leaf, due: extended(leaf, due.shape), parameters, parameter_shapes(padded))
 
 
-def cut_parameters(parameters: FloatTree, problem: Problem) -> Any:
-    """Return the parameters of a padded problem without what padding has added."""
-    shapes = jax.eval_shape(problem.model.initial_parameters)
+def parameter_shapes(problem: Problem) -> Any:
+    """Return the shapes of the parameters of a problem, arranged as they are."""
+    return jax.eval_shape(problem.model.initial_parameters)
+
+
+def cut_parameters(parameters: FloatTree, shapes: Any) -> Any:
+    """Return the parameters of a padded problem without what padding has added, given the `parameter_shapes`."""
     return jax.tree.map(lambda leaf, due: cut(leaf, due.shape), parameters, shapes)
 
 
@@ -65,5 +68,5 @@ def cut_fit(fit: Fit, problem: Problem) -> Fit:
     player, opponent, alpha, *vectors, parameters = parts(fit)
     policies = cut_policy(player, problem), cut_policy(opponent, problem)
     policies = (*policies, cut(alpha, problem.game.alpha.shape))
-    changed = (*policies, *(cut(vector, states) for vector in vectors), cut_parameters(parameters, problem))
-    return eqx.tree_at(parts, fit, changed)
+    kept = cut_parameters(parameters, parameter_shapes(problem))
+    return eqx.tree_at(parts, fit, (*policies, *(cut(vector, states) for vector in vectors), kept))

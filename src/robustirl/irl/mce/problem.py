@@ -51,7 +51,8 @@ class Problem(eqx.Module):
         planner_tolerance: Accuracy of every planner call; None for the default.
         optimizer: What moves the parameters.
         capacity: How many entries the history has room for; more than `steps`.
-        temperatures: Entropy weights of player and opponent.
+        soft: Entropy weights of player and opponent, None for zero: that there is one is part of the program, its size
+            is not; see `temperatures`.
         objective: What is minimized.
     """
 
@@ -65,9 +66,15 @@ class Problem(eqx.Module):
     planner_tolerance: Float[Array, "*batch"] | None
     optimizer: optax.GradientTransformation = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
-    temperatures: Temperatures = eqx.field(static=True)
+    soft: tuple[Float[Array, "*batch"] | None, Float[Array, "*batch"] | None]
     uncertainty: AbstractUncertainty | None = None
     objective: AbstractObjective = eqx.field(default_factory=Matching)
+
+    @property
+    def temperatures(self) -> Temperatures:
+        """Return the entropy weights of player and opponent: a zero as a number, others as arrays."""
+        player, opponent = self.soft
+        return Temperatures(0.0 if player is None else player, 0.0 if opponent is None else opponent)  # pyright: ignore
 
     @property
     def objective_name(self) -> str:
@@ -77,7 +84,8 @@ class Problem(eqx.Module):
     def vouched(self, solution: Solution) -> Bool[Array, ""]:
         """Return whether a plan is exact enough for its policies to be relied on."""
         worst = WORST_ERROR if solution.value.dtype == jnp.float64 else WORST_ERROR_SINGLE
-        largest = worst * self.temperatures.player if self.temperatures.player > 0 else jnp.inf
+        player, _ = self.soft
+        largest = jnp.inf if player is None else worst * player
         return solution.verdict.converged & (solution.verdict.error_bound <= largest)
 
 
@@ -141,19 +149,22 @@ class Prepared(NamedTuple):
         def column(name: str, what: str):
             return stack([getattr(problem, name) for problem in self.problems], what)
 
-        tolerance = first.planner_tolerance
+        def repeated(number: Array | None) -> Any:
+            # On the host, without a program for every count.
+            return None if number is None else jax.device_put(np.full(count, np.asarray(number)))
+
         return Problem(
             game=column("game", "world"),
             expert=column("expert", "occupancy"),
             model=column("model", "reward model"),
-            tolerance=jnp.full(count, first.tolerance),
-            relative=jnp.full(count, first.relative),
-            keep_last=jnp.full(count, first.keep_last),
-            steps=jnp.full(count, first.steps),
-            planner_tolerance=None if tolerance is None else jnp.full(count, tolerance),
+            tolerance=repeated(first.tolerance),
+            relative=repeated(first.relative),
+            keep_last=repeated(first.keep_last),
+            steps=repeated(first.steps),
+            planner_tolerance=repeated(first.planner_tolerance),
             optimizer=first.optimizer,
             capacity=first.capacity,
-            temperatures=first.temperatures,
+            soft=(repeated(first.soft[0]), repeated(first.soft[1])),
             objective=column("objective", "objective"),
         ), stack(self.starts, "initial parameter")
 
@@ -222,6 +233,7 @@ def prepare(
         for game in games:
             stopping_rule(game, game.mdp.initial, accuracy)  # Refuses a tolerance out of reach before work starts.
         accuracy = as_float(accuracy)
+    player, opponent = (None if weight == 0 else jnp.asarray(weight) for weight in temperatures)
     problems = [
         Problem(
             game=game,
@@ -235,7 +247,7 @@ def prepare(
             uncertainty=uncertainty,
             optimizer=optimizer,
             capacity=history_capacity(steps),
-            temperatures=temperatures,
+            soft=(player, opponent),
             objective=objective,
         )
         for game, expert, model, objective in zip(games, experts, models, objectives, strict=True)

@@ -51,7 +51,7 @@ def figure_continuous(
             if best_only and best is not None:
                 shown = {alpha: look for alpha, look in styles.items() if alpha == 1}
                 shown[best] = Look(ROBUST[3], "v", "-", "robust, best α of the panel")
-                title += rf";  robust: $\alpha = {best:g}$"
+                title += rf";  robust: α = {best:g}"
             for axis in (above, below):
                 axis.axvline(
                     learner, color=LEARNER, linestyle=":", linewidth=1.4, label=r"learner's noise $\epsilon_L$"

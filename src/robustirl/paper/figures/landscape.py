@@ -34,7 +34,7 @@ def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, 
     panels = (
         ("true reward, and the expert\n" + rf"at $\epsilon_E = {spec.expert_noise:g}$", world.reward, expert),
         _learned("standard", world, standard),
-        _learned(rf"robust, $\alpha = {spec.alpha:g}$", world, robust),
+        _learned(rf"robust, α = {spec.alpha:g}", world, robust),
     )
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(11.2, 4.85), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))

@@ -23,7 +23,7 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
         (top, bottom) = figure.subplots(2, 4)
         draw_reward_map(top[0], environment)
         for axis, result in zip(top[1:3], (standard, robust), strict=True):
-            name = "standard" if result is standard else rf"robust, $\alpha = {result.record.spec.alpha:g}$"
+            name = "standard" if result is standard else rf"robust, α = {result.record.spec.alpha:g}"
             title = f"learned reward and policy\n{name} (return {result.record.total_return:.4g})"
             bare(axis, title)
             scaled(axis, result.arrays["reward"].reshape(shape), "cividis")
@@ -45,7 +45,7 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
         norm = LogNorm(vmin=smallest, vmax=ceiling)
         for axis, (title, values) in zip(bottom, occupancies, strict=True):
             apart = np.abs(values - standard.arrays["expert_occupancy"]).sum()
-            bare(axis, title if axis is bottom[0] else f"{title}\n" + r"$\ell_1$ from the expert's: " + f"{apart:.3f}")
+            bare(axis, title if axis is bottom[0] else f"{title}\n" + r"ℓ₁ from the expert's: " + f"{apart:.3f}")
             axis.imshow(np.maximum(values, smallest).reshape(shape), cmap="viridis", norm=norm)
             landmarks(axis, environment, "#ffffff")
         figure.colorbar(ScalarMappable(norm, "viridis"), ax=bottom, shrink=0.8, pad=0.01, label="occupancy, log scale")

@@ -55,7 +55,7 @@ def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
         left.invert_yaxis()
         left.set_xlabel("mean return in the learner's world")
         right.axvline(0, color="#444444", linewidth=0.8)
-        right.set_xlabel(r"gain over $\alpha = 1$, same seeds")
+        right.set_xlabel(r"gain over α = 1, same seeds")
         left.set_title("returns")
         right.set_title("what robustness gains (filled: intervals apart)")
         labels = [styles[alpha].label for alpha in alphas if styles[alpha].label in handles]

@@ -67,7 +67,7 @@ def figure_returns(
                 shown[best] = Look(ROBUST[3], "v", "-", "robust, best α of the panel")
             draw_panel(axis, panel, shown, published)
             if best_only and best is not None:
-                axis.set_title(rf"$\epsilon_L = {noise:g}$;  robust: $\alpha = {best:g}$")
+                axis.set_title(rf"$\epsilon_L = {noise:g}$;  robust: α = {best:g}")
             axis.set_box_aspect(1)
             if axis is not axes[0]:
                 axis.sharey(axes[0])
@@ -196,7 +196,7 @@ def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
                     axis.scatter(*zip(*dots, strict=True), color=color, s=5, alpha=0.35, linewidths=0)
             axis.axhline(0, color=OPTIMAL, linewidth=0.9)
             axis.axvline(0, color=LEARNER, linestyle=":", linewidth=1.2)
-            axis.set_title(name + ("" if best is None else rf"   ($\alpha = {best:g}$)"))
+            axis.set_title(name + ("" if best is None else rf"   (α = {best:g})"))
         for axis in axes[: len(names)]:
             axis.set_xlabel(r"mismatch $\epsilon_E - \epsilon_L$")
         for axis in axes[::columns]:

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key
 
 from robustirl import envs
+from robustirl._runtime import BoundedJit
 from robustirl.irl import fit_many, paper_optimizer
 from robustirl.mdp import MDP
 from robustirl.paper.finite.context import ExperimentContext
@@ -75,13 +77,18 @@ def compare(records: Sequence[Record]) -> list[Cell]:
     return [Cell(record, known[key]) for record, key in zip(records, keys, strict=True) if key in known]
 
 
+@BoundedJit
+def _draw_starts(key: Key[Array, ""], initial: Float[Array, " S"], draws: int) -> Float[Array, "draws S"]:
+    """Draw how many demonstrations begin in each state; as one program, since JAX's own loop is compiled every time."""
+    return jax.random.multinomial(key, DEMONSTRATIONS, jnp.broadcast_to(initial, (draws, len(initial))))
+
+
 def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
     """Refit the cell with `draws` start distributions of 1000 demonstrations each, and with half the steps."""
     spec = cell.record.spec
     lab = ExperimentContext(envs.make(spec.environment), spec.noise_model, spec.expert)
     world, rho = lab.world(spec.learner_noise), lab.expert_occupancy(spec.expert_noise)
-    starts = jnp.broadcast_to(world.initial, (draws, world.num_states))
-    counts = np.asarray(jax.random.multinomial(jax.random.key(seed), DEMONSTRATIONS, starts), dtype=float)
+    counts = np.asarray(_draw_starts(jax.random.key(seed), world.initial, draws), dtype=float)
     worlds = [
         MDP(world.kernel, discount=world.discount, initial=count / count.sum(), mask=world.mask) for count in counts
     ]

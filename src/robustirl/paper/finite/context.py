@@ -184,7 +184,7 @@ class ExperimentContext:
                 key=jax.random.key(int(spec.identity[:8], 16)),  # Its own draws for every run.
                 repetitions=spec.sampled,
             )
-        gaps = result.history.occupancy_gap
+        gaps = np.asarray(result.history.occupancy_gap)
         record = Record(
             spec=spec,
             alpha_used=self.alpha(spec),
@@ -195,7 +195,7 @@ class ExperimentContext:
             optimal_discounted_return=self.optimal_discounted_return(noise),
             occupancy_gap=float(result.verdict.occupancy_gap),
             halfway_gap=float(gaps[(len(gaps) - 1) // 2]),
-            largest_reward=float(jnp.abs(result.reward).max()),
+            largest_reward=float(np.abs(np.asarray(result.reward)).max()),
             bound=self._bound(spec, result),
             sampled_mean=None if sampled is None else float(sampled.mean),
             sampled_deviation=None if sampled is None else float(sampled.deviation),

@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import special
 
 from robustirl.paper.finite.specs import Record
 
@@ -75,6 +74,8 @@ def interval(values: Sequence[float]) -> Interval:
         >>> found.mean, round(found.high, 3)
         (2.0, 4.484)
     """
+    from scipy import special  # Here, so that commands which need no interval do not load it.
+
     array = np.asarray(values, dtype=float)
     mean, count = float(array.mean()), len(array)
     if count < 2:
