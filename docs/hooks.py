@@ -10,6 +10,10 @@ EVERY_NAME = re.compile(r"<!-- every name of ([\w.]+) -->")
 """Stands for the documentation of all that a room shows, so that no list of it has to be kept."""
 
 
+IN_PARTS = (".RobustIRL",)
+"""Classes whose methods stand in several files."""
+
+
 def on_config(config):
     """Give every page a place in the menu: those that `mkdocs.yml` does not name stand under Development."""
     named = set(re.findall(r"'([^']+\.md)'", str(config.nav)))
@@ -40,7 +44,12 @@ def on_page_markdown(markdown, page, **_):
     """Name the files of the repository that links lead to, and bring in the API."""
     depth = page.file.src_uri.count("/")
     markdown = OUTWARD.sub(lambda m: m[0] if _inside(m[0], depth) else f"{m[1]} (`{m[2]}`)", markdown)
-    return EVERY_NAME.sub(lambda m: "\n\n".join(f"::: {name}" for name in names(m[1])), markdown)
+    return EVERY_NAME.sub(lambda m: "\n\n".join(f"::: {name}{_options(name)}" for name in names(m[1])), markdown)
+
+
+def _options(name: str) -> str:
+    """Return the options of one entry: a class in parts is shown with what it has from them."""
+    return "\n    options:\n      inherited_members: true" if name.endswith(IN_PARTS) else ""
 
 
 def names(room: str) -> list[str]:

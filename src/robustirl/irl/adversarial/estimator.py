@@ -11,7 +11,7 @@ import numpy as np
 from robustirl.control import GaussianPolicy, HostWorld, World
 from robustirl.demonstrations import Recordings
 from robustirl.irl._callbacks import Interrupted
-from robustirl.irl._parameters import NotFittedError, Parameters
+from robustirl.irl._parameters import Parameters
 from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
@@ -85,11 +85,6 @@ class RobustImitation(Parameters):
                 self.fit_ = interrupted.fit[0]
             raise
         return self
-
-    def _fitted(self) -> ImitationFit:
-        if "fit_" not in vars(self):
-            raise NotFittedError(f"this {type(self).__name__} has not learned anything yet; call fit first.")
-        return self.fit_
 
     @property
     def policy_(self) -> GaussianPolicy:

@@ -13,7 +13,7 @@ from robustirl._runtime import html_table, short_traceback, short_value, working
 from robustirl.control import Episodes, GaussianPolicy, Players, World
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
-from robustirl.irl._parameters import NotFittedError, Parameters
+from robustirl.irl._parameters import Parameters
 from robustirl.irl.acting import ActingPolicy
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
@@ -99,11 +99,6 @@ class RelativeEntropyIRL(Parameters):
             raise
         self.fit_, self.world_ = found, world
         return self
-
-    def _fitted(self) -> RelativeEntropyFit:
-        if "fit_" not in vars(self):
-            raise NotFittedError("this RelativeEntropyIRL has not learned anything yet; call fit first.")
-        return self.fit_
 
     @property
     def policy_(self) -> GaussianPolicy:
