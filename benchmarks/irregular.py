@@ -30,7 +30,7 @@ def main() -> None:
     """Measure all sizes, and write the file anew after each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--steps", type=int, default=20, help="of learning")
+    parser.add_argument("--steps", type=int, default=20, help="of learning, and twice as many")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--discounts", type=float, nargs="+", default=(0.99, 0.999))
     parser.add_argument("--budget", type=float, default=1e9, help="seconds after which no further size begins")
@@ -103,18 +103,24 @@ def measure(states: int, options: argparse.Namespace, rows: list[dict[str, Any]]
     }
     for kind, (world, occupancy) in learners.items():
         cold, _ = seconds_of(lambda w=world, k=kind: solve(MarkovGame(w, ALPHA), worlds[k][1]), options.repeats)
-        seconds, result = seconds_of(
-            lambda w=world, o=occupancy: fit(w, o, alpha=ALPHA, steps=options.steps, throw=False), 1
-        )
+        times = {}
+        for count in (options.steps, 2 * options.steps):
+            times[count], result = seconds_of(
+                lambda w=world, o=occupancy, n=count: fit(w, o, alpha=ALPHA, steps=n, throw=False), 1
+            )
         taken = max(int(result.verdict.steps), 1)
+        # What a further step costs, without the plan to full accuracy at the end of every fit.
+        further = (times[2 * options.steps] - times[options.steps]) / options.steps
         add(
             "learning",
             kind,
-            seconds=seconds,
+            seconds=times[2 * options.steps],
             steps=taken,
-            seconds_a_step=seconds / taken,
+            seconds_a_step=times[2 * options.steps] / taken,
+            seconds_a_further_step=further,
             cold_solve=cold,
-            step_over_cold_solve=seconds / taken / cold,
+            step_over_cold_solve=times[2 * options.steps] / taken / cold,
+            further_step_over_cold_solve=further / cold,
             gap=float(result.verdict.occupancy_gap),
             status=str(result.verdict.status),
         )
