@@ -82,16 +82,6 @@ def test_a_command_line_that_cannot_be_understood_gets_one_sentence(line, said, 
     assert "╭" not in err
 
 
-@pytest.mark.parametrize("command", ["fit", "theory", "demos make", "demos inspect", "convert"])
-def test_every_help_has_an_example(command, capsys):
-    with pytest.raises(SystemExit):
-        robustirl(f"{command} --help", capsys)
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"robustirl {command} " in said.partition("As in")[2]
-    if command != "convert":
-        assert "gridworld-1" in said
-
-
 def test_logs_that_count_from_one_are_told_how_to_say_so(world, capsys):
     (world / "log.csv").write_text("episode,state\n" + "".join(f"{e},{s}\n" for e in range(4) for s in (1, 2, 3)))
     status, _, err = robustirl(f"{FIT} world.npz --demos log.csv --out found", capsys)

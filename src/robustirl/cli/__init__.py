@@ -33,6 +33,7 @@ from robustirl.cli.fit import Fit, run_fit
 from robustirl.cli.imitate import Imitate, run_imitate
 from robustirl.cli.layouts import Layouts, run_layouts
 from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
+from robustirl.cli.overview import print_overview
 from robustirl.cli.parsing import parse_in_words
 from robustirl.cli.reproduce import Reproduce, run_reproduce
 from robustirl.cli.serve import Serve, run_serve
@@ -47,7 +48,12 @@ TRACEBACK = "ROBUSTIRL_TRACEBACK"
 
 @dataclasses.dataclass(frozen=True)
 class Version:
-    """Print the version."""
+    """Print the version.
+
+    As in
+
+        robustirl version
+    """
 
 
 Command = (
@@ -208,6 +214,9 @@ def parse(arguments: list[str]) -> Any:
 
 
 def _parse(given: list[str]) -> Any:
+    if given in (["--help"], ["-h"]):
+        print_overview(Command)
+        raise SystemExit(0)
     if given[:1] == ["study"]:
         return parse_study(given[1:])
     return tyro.cli(

@@ -24,10 +24,15 @@ PAPER_GRIDS = tuple(name for name in PAPER_ENVIRONMENTS if name not in LOST_LAYO
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
-    """Run environments under the published kernel and compare with the paper's numbers, cell by cell."""
+    """Run environments under the published kernel and compare with the paper's numbers, cell by cell.
+
+    As in
+
+        robustirl compare gridworld-1 --worst 3
+    """
 
     environments: Annotated[tuple[str, ...], tyro.conf.Positional] = PAPER_GRIDS
-    """Which environments to compare."""
+    """Which environments to compare, of gridworld-1 to gridworld-4, gridworld-l and objectworld."""
     steps: int = PAPER_STEPS
     """Parameter updates per run."""
     worst: int = 10

@@ -29,6 +29,11 @@ from robustirl.sweeps import Outcome, Progress, Store, by_kind, check_specs, unp
 class Continuous:
     """Run the paper's continuous experiment, GaussianGrid by relative-entropy IRL: tables, figures and report.html.
 
+    As in
+
+        robustirl continuous --seeds 5 --out out/continuous
+        robustirl continuous --algorithm discounted --alphas 1 0.9 --learner-noise 0 --expert-noise 0.2
+
     What is finished is kept: the same command goes on where an interrupt or a kill left it, and does nothing twice.
     """
 

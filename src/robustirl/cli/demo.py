@@ -29,7 +29,13 @@ robustirl: inverse reinforcement learning when the expert's world and the learne
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """Show the effect in one world: a noisy expert, a calm learner, with and without robustness; and a picture."""
+    """Show the effect in one world: a noisy expert, a calm learner, with and without robustness; and a picture.
+
+    As in
+
+        robustirl demo
+        robustirl demo --no-open --out shown
+    """
 
     out: Path = Path("out") / "demo"
     """The folder to write the picture to."""

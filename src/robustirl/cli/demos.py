@@ -88,7 +88,14 @@ class Convert(LogOptions):
 
 @dataclasses.dataclass(frozen=True)
 class Demos:
-    """Make, inspect and convert files of demonstrations."""
+    """Make, inspect and convert files of demonstrations.
+
+    As in
+
+        robustirl demos make --env gridworld-1 --noise 0.1 --episodes 200 --out walks.csv
+        robustirl demos inspect walks.csv --env gridworld-1
+        robustirl demos convert walks.csv walks.parquet
+    """
 
     action: Annotated[
         Annotated[Make, tyro.conf.subcommand("make")]

@@ -31,6 +31,10 @@ TOLERANCE = 1e-6
 class Doctor:
     """Say what is installed and where it computes, and check a fit against a closed form.
 
+    As in
+
+        robustirl doctor
+
     The exit status is 1 if the check fails.
     """
 

@@ -18,8 +18,12 @@ class Imitate:
     """Learn from what an expert was seen to do, in a world with another body, and film the learners.
 
     Without --demos an expert is trained in the world that --expert-physics describes, and recorded. Two learners are
-    trained side by side: without an opponent (α = 1), and with one (--alpha). Example: robustirl imitate
-    --env cart-pole-swing-up --physics mass=0.2 --alpha 0.95
+    trained side by side: without an opponent (α = 1), and with one (--alpha).
+
+    As in
+
+        robustirl imitate --env cart-pole-swing-up --physics mass=0.2 --alpha 0.95
+        robustirl imitate --env hopper --demos minari:mujoco/hopper/expert-v0 --physics mass=1.5
     """
 
     env: str = "cart-pole-swing-up"

@@ -20,7 +20,12 @@ from robustirl.sweeps import check_specs, compute
 
 @dataclasses.dataclass(frozen=True)
 class Layouts:
-    """Run ObjectWorld over many random layouts: means with 95 % intervals, and whether the paper's shape holds."""
+    """Run ObjectWorld over many random layouts: means with 95 % intervals, and whether the paper's shape holds.
+
+    As in
+
+        robustirl layouts --layouts 10 --alphas 1 0.9 --out out/layouts
+    """
 
     layouts: int = 40
     """How many layouts, drawn with the seeds 0, 1, …"""

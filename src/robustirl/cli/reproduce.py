@@ -11,6 +11,7 @@ from rich.table import Table
 from robustirl import envs
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
+from robustirl.cli.world_options import NAMES
 from robustirl.envs import PUBLISHED
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite import catalog
@@ -31,11 +32,17 @@ from robustirl.sweeps import check_specs
 class Reproduce:
     """Run experiments of the paper, and write results.csv, figures and report.html.
 
+    As in
+
+        robustirl reproduce --out out/reproduction
+        robustirl reproduce gridworld-1 objectworld --noise-model uniform-action --experiments all
+
     What is finished is kept: the same command goes on where an interrupt or a kill left it, and does nothing twice.
     """
 
-    environments: Annotated[tuple[str, ...], tyro.conf.Positional] = PAPER_ENVIRONMENTS
-    """Which environments to run."""
+    environments: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(help=f"Which environments to run, of {NAMES}.")
+    ] = PAPER_ENVIRONMENTS
     noise_model: tuple[str, ...] = ()
     """Which kernels the noise means: for grids uniform-state (the default), uniform-action, published."""
     experiments: tuple[str, ...] = catalog.MAIN

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 import operator
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +13,21 @@ from robustirl._runtime import require_output_folder
 from robustirl.cli.console import PhaseBars, console, errors, say_files, say_outcome
 from robustirl.cli.engines import HERE, Where, engine_of
 
-HELP = "Run a study beyond the paper's figures. The same command continues where an interrupt or a kill left it."
+HELP = """Run a study beyond the paper's figures. The same command continues where an interrupt or a kill left it.
+
+As in
+
+    robustirl study existence --steps 20"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Run a study beyond the paper's figures; `robustirl study --help` lists them."""
+    """Run a study beyond the paper's figures; `robustirl study --help` lists them.
+
+    As in
+
+        robustirl study existence --steps 20
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +66,9 @@ def _command(name: str, options: Any) -> Any:
         ("where", tyro.conf.OmitArgPrefixes[Where], HERE),
     ]
     command = dataclasses.make_dataclass(name.replace("-", "_"), fields, frozen=True)
-    command.__doc__ = options.__doc__
+    command.__doc__ = (
+        f"{inspect.cleandoc(options.__doc__ or '')}\n\nAs in\n\n    robustirl study {name} --out out/{name}"
+    )
     return Annotated[command, tyro.conf.subcommand(name)]
 
 
