@@ -23,6 +23,7 @@ from robustirl._runtime.interrupts import start_children_without_interrupts as s
 from robustirl._runtime.interrupts import terminate_as_interrupt as terminate_as_interrupt
 from robustirl._runtime.memory import WORKING_BYTES as WORKING_BYTES
 from robustirl._runtime.memory import require_memory as require_memory
+from robustirl._runtime.placement import on_host as on_host
 from robustirl._runtime.precision import DeviceModule as DeviceModule
 from robustirl._runtime.precision import ScopedModule as ScopedModule
 from robustirl._runtime.precision import as_float as as_float

@@ -37,13 +37,13 @@ class Imitate:
     """Parameters of the learner's world, such as mass=0.2 length=0.6."""
     expert_physics: tuple[str, ...] = ()
     """Parameters of the expert's world, where it is trained here."""
-    steps: int = 1_000_000
+    steps: int = 600_000
     """Steps in the learner's world."""
     expert_steps: int = 600_000
     """Steps of the expert's training."""
     episodes: int = 16
     """Demonstrations to record."""
-    attempts: int = 3
+    attempts: int = 1
     """Trainings from different draws, of which the one closest to the expert is kept."""
     seed: int = 0
     """Decides all draws."""

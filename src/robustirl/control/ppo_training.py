@@ -7,9 +7,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, in_working_precision, single_precision
+from robustirl._runtime import BoundedJit, in_working_precision, on_host, single_precision
 from robustirl.control.evaluation import require_reward
 from robustirl.control.host_training import begin_host, host_returns, take_host
 from robustirl.control.host_worlds import HostField, HostWorld
@@ -153,14 +154,16 @@ def train_policies(
                 for w, k in zip(worlds, keys, strict=True)
             ]
             return [one for (one,) in each]
-        settings = [settle(world, 1.0, steps, config, horizon) for world in worlds]
+        with on_host():
+            settings = [settle(world, 1.0, steps, config, horizon) for world in worlds]
         setting, judges = stacked(settings, [judge] * len(worlds))
         run = begin_batch(setting, (), jnp.stack(list(keys)))
         run, progress = take_in_stretches(setting, judges, run, settings[0].updates, callback)
-        trained = []
-        for index in range(len(worlds)):
-            agents, log = jax.tree.map(lambda leaf, i=index: leaf[i], (run.agents, progress))
-            trained.append(PolicyTraining(folded(agents.players.player, agents.scale), log))
+        held, trained = jax.tree.map(np.asarray, (run.agents, progress)), []
+        with on_host():
+            for index in range(len(worlds)):
+                agents, log = jax.tree.map(lambda leaf, i=index: jnp.asarray(leaf[i]), held)
+                trained.append(PolicyTraining(folded(agents.players.player, agents.scale), log))
         return trained
 
 
@@ -210,8 +213,9 @@ def _settle_host(world: HostWorld, alpha: float, steps: int, config: PPOConfig, 
 
 
 def stacked(*columns: Sequence[Tree]) -> tuple[Any, ...]:
-    """Return each list of trees as one, along a new first axis."""
-    return tuple(jax.tree.map(lambda *leaves: jnp.stack(leaves), *column) for column in columns)
+    """Return each list of trees as one, along a new first axis, on the device."""
+    together = lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
+    return tuple(jax.tree.map(together, *column) for column in columns)
 
 
 STRETCHES = 20
@@ -301,9 +305,10 @@ def measure_returns(
     with single_precision():
         for world in worlds:
             require_reward(world)
-        fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
         steps = getattr(worlds[0], "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
-        held = [in_working_precision(policy) for policy in policies]
+        with on_host():
+            fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
+            held = [in_working_precision(policy) for policy in policies]
         field, policy = stacked(fields, held)
         returns, _ = _measure_batch(field, policy, jnp.stack(list(keys)), episodes, steps)
         return returns

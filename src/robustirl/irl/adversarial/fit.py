@@ -12,12 +12,13 @@ one compiled program, in single precision.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, single_precision
+from robustirl._runtime import BoundedJit, on_host, single_precision
 from robustirl.control import (
     Agents,
     HostField,
@@ -180,18 +181,18 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         horizon: int | None,
         keys: Sequence[PRNGKeyArray],
     ):
-        settings = [
-            settle(world, alpha, config.steps, config.ppo, horizon) for world, alpha in zip(worlds, alphas, strict=True)
-        ]
+        with on_host():
+            settings = _settings(worlds, alphas, config, horizon)
         self.config, self.alphas, self.updates = config, alphas, settings[0].updates
         self.demonstrations = list(demonstrations)
         for world, seen in zip(worlds, demonstrations, strict=True):
             _require_recordings(seen, world[0] if isinstance(world, Sequence) else world)
         self.stretch = max(1, self.updates // 20)
         size = max(ROWS, *(1 << (seen.steps - 1).bit_length() for seen in demonstrations))
-        judges = [_discriminator(seen, config, size) for seen in demonstrations]
-        split = [jax.random.split(key) for key in keys]
-        memories = [judge.create(first) for judge, (first, _) in zip(judges, split, strict=True)]
+        with on_host():
+            judges = [_discriminator(seen, config, size) for seen in demonstrations]
+            split = [jax.random.split(key) for key in keys]
+            memories = [judge.create(first) for judge, (first, _) in zip(judges, split, strict=True)]
         self.setting, self.judge, self.memory = stacked(settings, judges, memories)
         self.scales = jax.tree.map(np.asarray, self.judge.scale)
         self.keys = jnp.stack([second for _, second in split])
@@ -219,7 +220,8 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         progress = jax.tree.map(lambda *leaves: np.concatenate([np.asarray(x) for x in leaves], axis=1), *logs)
         run = jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), run)
         visited = _visited(self.setting, run.agents, self.keys)
-        return [self._one(index, run, progress, visited[index], stopped) for index in range(len(self.alphas))]
+        with on_host():
+            return [self._one(index, run, progress, visited[index], stopped) for index in range(len(self.alphas))]
 
     def _one(self, index: int, run: Any, progress: Progress, visited: np.ndarray, stopped: bool) -> ImitationFit:
         # On the host: slices of a device's arrays would be a transfer each.
@@ -252,6 +254,23 @@ class _Problem(Loop[Any, list[ImitationFit]]):
             history=history,
             verdict=verdict,
         )
+
+
+def _settings(
+    worlds: Sequence[World | HostWorld | Sequence[World]],
+    alphas: Sequence[float],
+    config: ImitationConfig,
+    horizon: int | None,
+) -> list[Setting]:
+    """Return the setting of every fit; fits that share the object of their world share its arrays."""
+    known: dict[int, Setting] = {}
+    for world in worlds:
+        if id(world) not in known:
+            known[id(world)] = settle(world, 1.0, config.steps, config.ppo, horizon)
+    return [
+        eqx.tree_at(lambda s: s.alpha, known[id(world)], jnp.asarray(alpha, dtype=float))
+        for world, alpha in zip(worlds, alphas, strict=True)
+    ]
 
 
 def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[Array, "fits T N d"]:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl._runtime import on_host
 from robustirl.control import GaussianPolicy, measure_returns, train_policies
 from robustirl.envs import physics
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
@@ -87,7 +88,8 @@ class PhysicsExpertContext:
 
     def results(self, specs: Sequence[PhysicsExpertSpec], size: int) -> list[RunResult]:  # noqa: ARG002
         """Return the experts of some specs, which share a world and the number of steps."""
-        worlds = [spec.make_world() for spec in specs]
+        with on_host():
+            worlds = [spec.make_world() for spec in specs]
         config, name = scale_of(specs[0].world).expert_ppo, specs[0].world
         trained = train_policies(
             worlds,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import jax
 import numpy as np
 
+from robustirl._runtime import on_host
 from robustirl.control import GaussianPolicy, measure_returns
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
@@ -140,7 +141,9 @@ class PhysicsContext:
         expert, _ = best_of(self._experts, first.shown_experts)
         seen = _recorded(home, expert, sorted({spec.seed for spec in specs}), first.episodes)
         policies, gaps = self._policies(specs, expert, seen)
-        away = [make_world(spec.world, **{spec.parameter: spec.factor}) for spec in specs]
+        with on_host():
+            levels = {f: make_world(first.world, **{first.parameter: f}) for f in {spec.factor for spec in specs}}
+        away = [levels[spec.factor] for spec in specs]
         keys = [jax.random.key(2000 + spec.seed) for spec in specs]
         judged = measure_returns([*away, *[home] * len(specs)], policies * 2, keys=keys * 2, episodes=MEASURED)
         there, back = np.asarray(judged).mean(-1).reshape(2, -1)
@@ -166,9 +169,10 @@ class PhysicsContext:
             UNTRAINED: lambda _: still,
             CLONED: lambda spec: clones[spec.seed],
         }
-        for spec in specs:
-            if spec.method in plain:
-                found[spec] = (plain[spec.method](spec), float("nan"))
+        with on_host():
+            for spec in specs:
+                if spec.method in plain:
+                    found[spec] = (plain[spec.method](spec), float("nan"))
         return [found[spec][0] for spec in specs], [found[spec][1] for spec in specs]
 
 
@@ -207,13 +211,16 @@ def _imitations(
         _LOG.info(words, name, specs[0].parameter, *numbers)
 
     # Every environment has a world of its own, the same one for all but domain randomization: one program for all.
+    with on_host():
+        spread = {factors: _worlds(specs[0], factors) for factors in dict.fromkeys(map(_factors, fitted))}
+        keys = [jax.random.key(spec.seed) for spec in fitted]
     fits = fit_imitation_many(
-        [_worlds(spec) for spec in fitted],
+        [spread[_factors(spec)] for spec in fitted],
         [seen[spec.seed].without_actions() for spec in fitted],
         [spec.alpha or 1.0 for spec in fitted],
         config=config,
         callbacks=[say],
-        keys=[jax.random.key(spec.seed) for spec in fitted],
+        keys=keys,
         throw=False,
     )
     found = {spec: (fit.player, float(fit.verdict.gap)) for spec, fit in zip(fitted, fits, strict=True)}
@@ -223,9 +230,12 @@ def _imitations(
     return found
 
 
-def _worlds(spec: PhysicsSpec) -> list[physics.PhysicsWorld]:
-    """Return what the environments of a learner are: its world, or those of domain randomization."""
-    factors = SPREAD if spec.method == RANDOMIZED else (spec.factor,)
+def _factors(spec: PhysicsSpec) -> tuple[float, ...]:
+    """Return the levels of a learner's environments: its own, or those of domain randomization."""
+    return SPREAD if spec.method == RANDOMIZED else (spec.factor,)
+
+
+def _worlds(spec: PhysicsSpec, factors: Sequence[float]) -> list[physics.PhysicsWorld]:
     return [make_world(spec.world, **{spec.parameter: factor}) for factor in factors]
 
 
