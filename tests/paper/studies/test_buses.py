@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Choices
+from robustirl.errors import InvalidInputError
 from robustirl.irl import fit as learn
 from robustirl.irl import infer
 from robustirl.mdp import MDP
@@ -32,6 +33,7 @@ def test_the_cost_of_one_state_by_hand():
     row = judge_policy(4, "half", 1.0, policy, group, judge, np.asarray(COSTS.features))
     error = 1 / np.sqrt(100 * 3 / 16)
     assert row.fitness == pytest.approx(np.log(0.5))
+    assert np.isnan(row.gain)
     assert row.replacements == pytest.approx(50)
     assert row.miles == 2500
     assert (row.cost, row.cost_error) == pytest.approx((np.log(3) / 2, error / 2))
@@ -39,7 +41,10 @@ def test_the_cost_of_one_state_by_hand():
     assert row.excess == pytest.approx(np.log(3) / 4 - (np.log(2) - own))  # KL((1/2, 1/2), (3/4, 1/4)).
     assert row.excess == pytest.approx(0.5 * np.log(2) + 0.5 * np.log(2 / 3))
     assert row.excess_error == pytest.approx(error / 4)
-    best = judge_policy(0, "own", 1.0, judge.policy, group, judge, np.asarray(COSTS.features))
+    best = judge_policy(0, "own", 1.0, judge.policy, group, judge, np.asarray(COSTS.features), policy)
+    assert best.gain == pytest.approx(np.log(2) - own)
+    spread = 100 * (np.log(1.5) - np.log(0.5)) ** 2 * 3 / 16  # Two values, in shares 3/4 and 1/4.
+    assert best.gain_error == pytest.approx(np.sqrt(spread) / 100)
     assert best.excess == pytest.approx(0, abs=1e-12)
 
 
@@ -58,7 +63,15 @@ def test_what_a_policy_rules_out_has_no_finite_log_probability():
 
 
 def test_means_are_over_pairs_that_can_be_judged():
-    blank = {"fitness_error": 0.0, "replacements": 0.0, "miles": 0.0, "cost": 0.0, "cost_error": 0.0}
+    blank = {
+        "fitness_error": 0.0,
+        "gain": 0.0,
+        "gain_error": 0.0,
+        "replacements": 0.0,
+        "miles": 0.0,
+        "cost": 0.0,
+        "cost_error": 0.0,
+    }
     rows = [
         Row(3, 4, "standard", 1.0, fitness=-0.4, excess=0.1, excess_error=0.0, **blank),
         Row(4, 3, "standard", 0.9, fitness=-0.2, excess=0.3, excess_error=0.0, **blank),
@@ -84,8 +97,13 @@ def test_the_study_goes_both_ways(tmp_path):
     assert standard == {("3", "4"): -0.04163, ("4", "3"): -0.04180}
     own = [row for row in rows if row[2] == "own cost"]
     # Rust's costs predict 33 and 27 replacements where there were as many.
-    assert [round(float(row[5])) for row in own] == [33, 27]
+    assert [round(float(row[6])) for row in own] == [33, 27]
     assert [row[-1].split()[0] for row in own] == ["0.0000", "0.0000"]
+
+
+def test_one_group_is_no_pair(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"--groups is \(4, 4\), but at least two different groups are needed"):
+        BusesStudy(groups=(4, 4)).run(Frame(tmp_path))
 
 
 @pytest.mark.slow

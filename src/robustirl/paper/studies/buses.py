@@ -9,7 +9,8 @@ choices were recorded, to a policy for a group L:
 
 each by likelihood of the choices and by occupancy matching. A policy π is judged by what Zurcher did in L:
 
-    log-probability   mean of log π(a|s) over his choices in L, none of which was used
+    log-probability   mean of log π(a|s) over his choices in L, none of which was used; its gain over that of standard
+                      by likelihood; standard errors take buses of L as independent, and what was learned as given
     replacements      Σ π(replace|x) over the months he decided about, and the mean mileage x under these weights
     cost              of a month, by the cost θ_L estimated on L itself: θ_L · c(π), c(π) the discounted mean of the
                       features, with the interval of θ_L; and by how much it exceeds that of the policy for θ_L, both
@@ -29,6 +30,7 @@ from jaxtyping import Float
 
 from robustirl import envs
 from robustirl.demonstrations import Choices, Demonstrations, recorded, recorded_choices
+from robustirl.errors import InvalidInputError
 from robustirl.irl import Inference, fit, fit_jointly, infer, profile_alpha, select_alpha
 from robustirl.mdp import MDP
 from robustirl.paper.studies.buses_results import HEADINGS, OTHERS, Row, cells, mean_and_error, summarize
@@ -158,9 +160,14 @@ def judge_policy(
     target: Group,
     judge: Judge | None,
     phi: Float[np.ndarray, "S A d"],
+    reference: Float[np.ndarray, "S A"] | None = None,
 ) -> Row:
-    """Return all measures of one policy in the target's group."""
-    mean, error = mean_and_error(log_probabilities(policy, target.choices), target.choices.groups)
+    """Return all measures of one policy in the target's group; log-probabilities also less those of a reference."""
+    logs, buses = log_probabilities(policy, target.choices), target.choices.groups
+    mean, error = mean_and_error(logs, buses)
+    gain = gain_error = np.nan
+    if reference is not None and np.isfinite(mean):
+        gain, gain_error = mean_and_error(logs - log_probabilities(reference, target.choices), buses)
     hazards = policy[target.choices.states, 1]
     miles = BIN_MILES * (hazards @ (target.choices.states + 0.5)) / hazards.sum() if hazards.sum() > 0 else np.nan
     cost = cost_error = excess = excess_error = np.nan
@@ -172,7 +179,7 @@ def judge_policy(
         entropy = float(causal_entropy(target.world, policy))
         excess = -float(away @ judge.inference.parameters) - (entropy - judge.entropy)
         cost_error, excess_error = (float(np.sqrt(c @ covariance @ c)) for c in (features, away))
-    measures = (mean, error, float(hazards.sum()), miles, cost, cost_error, excess, excess_error)
+    measures = (mean, error, gain, gain_error, float(hazards.sum()), miles, cost, cost_error, excess, excess_error)
     return Row(source, target.number, way, alpha, *measures)
 
 
@@ -206,6 +213,8 @@ class BusesStudy:
 
     def run(self, frame: Frame) -> None:
         """Write the table of all ways and pairs, and a summary."""
+        if len(set(self.groups)) < 2:
+            raise InvalidInputError(f"--groups is {self.groups!r}, but at least two different groups are needed.")
         groups = {number: read_group(number, self.discount, self.matched_discount) for number in self.groups}
         costs = cost_model()
         phi = np.asarray(costs.features)
@@ -216,8 +225,10 @@ class BusesStudy:
             frame.progress("pairs of groups", done, len(pairs))
             source, target = (groups[number] for number in pair)
             judge = judges[target.number]
-            for way, alpha, policy in policies(source, target, costs, self.tail):
-                rows.append(judge_policy(source.number, way, alpha, policy, target, judge, phi))
+            ways = list(policies(source, target, costs, self.tail))
+            standard = ways[0][-1]
+            for way, alpha, policy in ways:
+                rows.append(judge_policy(source.number, way, alpha, policy, target, judge, phi, standard))
         for target in groups.values():
             policy = policy_of_others([group for group in groups.values() if group is not target], target, costs)
             rows.append(judge_policy(OTHERS, "transfer, joint", 1.0, policy, target, judges[target.number], phi))

@@ -19,6 +19,8 @@ class Row(NamedTuple):
         alpha: The α it was found with.
         fitness: Mean log-probability of the target's choices,
         fitness_error: and its standard error, buses being independent.
+        gain: How much that is above standard by likelihood from the same source,
+        gain_error: and its standard error.
         replacements: How many of the recorded months the policy would replace in,
         miles: and the mean mileage there.
         cost: Of a month, by the cost estimated on the target,
@@ -33,6 +35,8 @@ class Row(NamedTuple):
     alpha: float
     fitness: float
     fitness_error: float
+    gain: float
+    gain_error: float
     replacements: float
     miles: float
     cost: float
@@ -47,6 +51,7 @@ HEADINGS = (
     "way",
     "α",
     "log-probability of a choice",
+    "gain over standard, likelihood",
     "replacements",
     "at miles",
     "cost of a month (95 %)",
@@ -74,10 +79,12 @@ def cells(row: Row) -> tuple[str, ...]:
     """Return a row of the table.
 
     Example:
-        >>> cells(Row(4, 3, "standard", 1.0, -0.04, 0.002, 27.0, 2e5, 0.25, 0.05, 0.001, 0.0005))[4:]
-        ('-0.04000 ± 0.00392', '27.0', '200,000', '0.250 (0.152 to 0.348)', '0.0010 (0.0000 to 0.0020)')
-        >>> cells(Row(4, 1, "standard", 1.0, -0.04, 0.002, 27.0, np.nan, *[np.nan] * 4))[-3:]
-        ('–', '–', '–')
+        >>> cells(Row(4, 3, "standard", 1.0, -0.04, 0.002, 0.001, 0.0005, 27.0, 2e5, 0.25, 0.05, 0.001, 0.0005))[4:7]
+        ('-0.04000 ± 0.00392', '+0.00100 ± 0.00098', '27.0')
+        >>> cells(Row(4, 3, "standard", 1.0, -0.04, 0.002, 0.001, 0.0005, 27.0, 2e5, 0.25, 0.05, 0.001, 0.0005))[7:]
+        ('200,000', '0.250 (0.152 to 0.348)', '0.0010 (0.0000 to 0.0020)')
+        >>> cells(Row(4, 1, "standard", 1.0, -0.04, 0.002, np.nan, np.nan, 27.0, *[np.nan] * 5))[5:]
+        ('–', '27.0', '–', '–', '–')
     """
     blank = "–"
     # It is never negative, but for rounding.
@@ -88,6 +95,7 @@ def cells(row: Row) -> tuple[str, ...]:
         row.way,
         f"{row.alpha:g}",
         f"{row.fitness:.5f} ± {Z * row.fitness_error:.5f}" if np.isfinite(row.fitness) else "-∞",
+        blank if np.isnan(row.gain) else f"{row.gain:+.5f} ± {Z * row.gain_error:.5f}",
         f"{row.replacements:.1f}",
         blank if np.isnan(row.miles) else f"{row.miles:,.0f}",
         blank
