@@ -1,6 +1,7 @@
 """Rewards planned with in changed worlds: what the changes do, and the table that anybody can add a method to."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -61,9 +62,11 @@ def tiny(monkeypatch):
     changes = (transfer_families.Change("nothing", 0.0, world),)
     family = Family("tiny", np.array([[0.0, 1.0]] * 2), world, world, changes, 1.0, 3, transfer_families.random_policy)
     monkeypatch.setitem(transfer_families.FAMILIES, "tiny", lambda: family)
-    for name in list(METHODS):
-        monkeypatch.delitem(METHODS, name)
-    return family
+    before = dict(METHODS)
+    METHODS.clear()
+    yield family
+    METHODS.clear()
+    METHODS.update(before)
 
 
 def test_a_method_from_outside_is_one_function_and_a_column(tiny, tmp_path):
@@ -87,6 +90,22 @@ def test_a_method_from_outside_is_one_function_and_a_column(tiny, tmp_path):
     found = measure(tiny, 50, 2, frame)
     assert summarize([found]) == [("nothing", "0.0000 ± 0.0000", "2.0000 ± 0.0000")]
     assert curves([found])["nothing"]["contrary"] == [(0.0, 2.0, 0.0)]
+
+
+def test_an_installed_package_brings_its_method_along(tiny, tmp_path, monkeypatch):
+    (tmp_path / "my_methods.py").write_text(
+        "from robustirl.paper.studies.transfer_methods import register_method\n\n\n"
+        "@register_method('mine')\ndef mine(lesson):\n    return [[0.0, 1.0], [0.0, 1.0]]\n"
+    )
+    (tmp_path / "my_methods-1.0.dist-info").mkdir()
+    (tmp_path / "my_methods-1.0.dist-info" / "METADATA").write_text("Name: my-methods\nVersion: 1.0\n")
+    (tmp_path / "my_methods-1.0.dist-info" / "entry_points.txt").write_text(
+        "[robustirl.transfer_methods]\nmine = my_methods\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    RewardTransfer(families=("tiny",), episodes=5, draws=2).run(Frame(tmp_path / "out", say=lambda text: None))
+    assert (tmp_path / "out/transfer.md").read_text().splitlines()[2] == "| nothing | 0 | 0.0000 ± 0.0000 |"
+    del sys.modules["my_methods"]
 
 
 def test_bad_requests_are_one_sentence(tmp_path):

@@ -19,7 +19,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.paper.studies.transfer_families import FAMILIES, Change, Family, make_family, random_policy
-from robustirl.paper.studies.transfer_methods import METHODS
+from robustirl.paper.studies.transfer_methods import METHODS, load_methods
 from robustirl.planning import discounted_return, expert_policy
 
 
@@ -111,6 +111,7 @@ class RewardTransfer:
         for name, value in (("--draws", self.draws), ("--episodes", self.episodes)):
             if value < 1:
                 raise InvalidInputError(f"{name} is {value}, but at least 1 is needed.")
+        load_methods()
         found = [measure(make_family(name), self.episodes, self.draws, frame) for name in self.families]
         rows = []
         for part in found:

@@ -5,9 +5,13 @@ To add a method, write one function of a `Lesson` and register it:
     @register_method("mine")
     def mine(lesson):
         return my_reward(lesson.world, lesson.demonstrations)
+
+A package of one's own names the module that does so under the entry points `robustirl.transfer_methods`. Where it is
+installed, `robustirl study transfer` has a column for it.
 """
 
 import dataclasses
+import importlib.metadata
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +62,12 @@ def register_method(name: str) -> Callable[[Method], Method]:
         return method
 
     return add
+
+
+def load_methods() -> None:
+    """Import the modules that installed packages name under the entry points `robustirl.transfer_methods`."""
+    for entry in importlib.metadata.entry_points(group="robustirl.transfer_methods"):
+        entry.load()
 
 
 @register_method("standard")
