@@ -53,11 +53,17 @@ def _options(name: str) -> str:
 
 
 def names(room: str) -> list[str]:
-    """Return what a room shows, its `__all__`, by where each name is defined: a function may bear its file's name."""
+    """Return what a room documents, the main names first, each by where it is defined."""
     source = Path(__file__).parents[1].joinpath("src", *room.split("."), "__init__.py").read_text(encoding="utf-8")
-    public = re.findall(r'^    "(\w+)",$', source.partition("__all__ = [")[2], flags=re.M)
+    main, documented = (_listed(source, name) for name in ("__all__", "DOCUMENTED"))
     places = {name: place for place, name in re.findall(r"^from (\S+) import (\w+) as \w+$", source, flags=re.M)}
-    return [f"{places[name]}.{name}" for name in public]
+    return [f"{places[name]}.{name}" for name in [*main, *(name for name in documented if name not in main)]]
+
+
+def _listed(source: str, name: str) -> list[str]:
+    """Return the strings of a list in a module."""
+    found = re.search(rf"^{name} = \[(.*?)\]", source, flags=re.M | re.S)
+    return re.findall(r'"(\w+)"', found[1]) if found else []
 
 
 def _inside(link: str, depth: int) -> bool:

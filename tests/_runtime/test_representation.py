@@ -51,7 +51,7 @@ def objects():
 def public_classes():
     for room in ROOMS:
         module = getattr(robustirl, room)
-        for name in module.__all__:
+        for name in getattr(module, "DOCUMENTED", module.__all__):
             if inspect.isclass(one := getattr(module, name)):
                 yield f"{room}.{name}", one
 

@@ -52,7 +52,10 @@ from robustirl.control.updates import Setting as Setting
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = [
+__all__ = ["train_policy"]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "EXPERT",
     "PAPER",
     "Episodes",
@@ -73,3 +76,4 @@ __all__ = [
     "train_expert",
     "train_policy",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""

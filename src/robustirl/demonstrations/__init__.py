@@ -46,6 +46,19 @@ if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
 __all__ = [
+    "Demonstrations",
+    "episodes_needed",
+    "estimate_alpha",
+    "estimate_occupancy",
+    "from_minari",
+    "load",
+    "rollout_gymnasium",
+    "sample_demonstrations",
+    "save",
+]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "AlphaEstimate",
     "Choices",
     "Demonstrations",
@@ -70,3 +83,4 @@ __all__ = [
     "to_minari",
     "transition_counts",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""

@@ -33,6 +33,18 @@ class Learned(Parameters):
     tolerance: float | None
     confidence: float
 
+    def _remember(
+        self,
+        found: Fit,
+        evidence: Evidence,
+        world: MDP,
+        inference: Inference | None = None,
+        selection: AlphaSelection | None = None,
+    ) -> None:
+        """Keep what was learned, all of it at once."""
+        self.fit_, self.evidence_, self.world_ = found, evidence, world
+        self.inference_, self.alpha_selection_ = inference, selection
+
     @property
     def reward_(self) -> Float[AnyArray, " S"]:
         """`[S]`, the learned reward."""

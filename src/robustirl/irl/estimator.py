@@ -223,8 +223,7 @@ class RobustIRL(Predictions):
         except Interrupted as interrupt:
             if not interrupt.fit:
                 raise
-            self.fit_, self.evidence_, self.world_ = interrupt.fit[0], collect(alpha=1.0)[0], mdp
-            self.inference_, self.alpha_selection_ = None, None
+            self._remember(interrupt.fit[0], collect(alpha=1.0)[0], mdp)
             raise Interrupted(self.fit_) from None
 
     def _keep(
@@ -242,9 +241,8 @@ class RobustIRL(Predictions):
         if self.objective == LIKELIHOOD and found_maximum(found) and few:
             options: dict[str, Any] = {"temperatures": self.temperatures, "penalty": self.penalty}
             inference = infer(found, mdp, given, reward, **options)
-        self.fit_, self.evidence_, self.world_, self.inference_ = found, evidence, mdp, inference
         # The curves alone: the fits of all candidates would make the estimator and its copies thirteen times as large.
-        self.alpha_selection_ = None if selection is None else selection.without_fits()
+        self._remember(found, evidence, mdp, inference, None if selection is None else selection.without_fits())
 
     def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
         """Return the reward model and the optimizer, if both are at hand."""

@@ -58,7 +58,10 @@ from robustirl.mdp.wrong_action import WrongActionKernel as WrongActionKernel
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = [
+__all__ = ["MDP", "AbstractKernel", "MarkovGame", "dynamics_distance", "from_sparse", "uniform_policy"]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "MDP",
     "AbstractKernel",
     "BandedKernel",
@@ -77,3 +80,4 @@ __all__ = [
     "shard_states",
     "uniform_policy",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""

@@ -58,7 +58,10 @@ from robustirl.planning.verdict import stopping_rule as stopping_rule
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = [
+__all__ = ["discounted_return", "expert_policy", "policy_value", "solve", "state_occupancy", "total_return"]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "Solution",
     "Temperatures",
     "Verdict",
@@ -72,3 +75,4 @@ __all__ = [
     "state_occupancy",
     "total_return",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""

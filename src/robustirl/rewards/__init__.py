@@ -13,10 +13,14 @@ from robustirl.rewards.select import make_reward_model as make_reward_model
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = [
+__all__ = ["AbstractReward", "LinearReward", "NetworkReward", "TabularReward"]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "AbstractReward",
     "LinearReward",
     "NetworkReward",
     "TabularReward",
     "make_reward_model",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""

@@ -23,7 +23,10 @@ from robustirl.sweeps.store.packing import unpack_store as unpack_store
 from robustirl.sweeps.store.store import Store as Store
 from robustirl.sweeps.store.store import writing_to as writing_to
 
-__all__ = [
+__all__ = ["Store"]
+"""The main names: see `docs/api/index.md`."""
+
+DOCUMENTED = [
     "Kind",
     "RunResult",
     "Spec",
@@ -32,3 +35,4 @@ __all__ = [
     "register",
     "run",
 ]
+"""All names that are documented and kept; what else is imported here is for other rooms."""
