@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.mdp import BandedKernel, DenseKernel, MixtureKernel, SuccessorKernel
+from robustirl.mdp import BandedKernel, DenseKernel, KroneckerKernel, MixtureKernel, SuccessorKernel, WrongActionKernel
 
 # Three states in a row and two actions: a step to the right, and one to the left that does not exist in state 0.
 BANDED = BandedKernel((-1, 0, 1), [[[0, 0, 0], [0, 1, 1]], [[0, 0.25, 1], [0, 0, 0]], [[1, 0.75, 0], [0, 0, 0]]])
@@ -12,18 +12,22 @@ ARRAY = np.array([[[0, 1, 0], [0, 0, 0]], [[0, 0.25, 0.75], [1, 0, 0]], [[0, 0, 
 WEIGHTS, ANYWHERE = np.array([0.5, 0.0, 0.2]), np.array([0.2, 0.3, 0.5])
 EXISTS = ARRAY.sum(-1, keepdims=True) > 0
 NOISY = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * WEIGHTS[:, None, None] * ANYWHERE
+# A random action of those that exist: state 0 has one, the others two.
+MISTAKEN = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * (WEIGHTS / [1, 2, 2])[:, None, None] * ARRAY.sum(1)[:, None]
 KERNELS = {
     "array": DenseKernel(ARRAY),
     "lists": BANDED.to_lists(),
     "diagonals": BANDED,
     "noisy diagonals": MixtureKernel(BANDED, WEIGHTS, ANYWHERE),
     "noisy lists": MixtureKernel(BANDED.to_lists(), WEIGHTS, ANYWHERE),
+    "mistaken lists": WrongActionKernel(BANDED.to_lists(), WEIGHTS),
+    "parts": KroneckerKernel(BANDED.to_lists(), [[[1.0]]]),  # The second part has one state that never changes.
 }
 EVERY = pytest.mark.parametrize("kind", KERNELS)
 
 
 def expected(kind: str) -> np.ndarray:
-    return NOISY if "noisy" in kind else ARRAY
+    return NOISY if "noisy" in kind else MISTAKEN if "mistaken" in kind else ARRAY
 
 
 @EVERY
@@ -47,7 +51,8 @@ def test_lists_and_the_rank_one_part_make_up_the_kernel(kind):
     assert (noise is not None) == ("noisy" in kind)
     if lists is not None:
         assert isinstance(lists, SuccessorKernel)
-        np.testing.assert_allclose(lists.to_array(), ARRAY, atol=1e-15)
+        whole = MISTAKEN if "mistaken" in kind else ARRAY  # What is left of the kernel without its rank-one part.
+        np.testing.assert_allclose(lists.to_array(), whole, atol=1e-15)
     if noise is not None:
         np.testing.assert_array_equal(noise.weights, WEIGHTS)
         np.testing.assert_array_equal(noise.distribution, ANYWHERE)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from robustirl.mdp import MDP, from_function, shard_function
+from robustirl.mdp.sharded_function import _lists
 
 PROGRAM = """
 import json, sys
@@ -53,6 +54,14 @@ def test_the_world_is_that_of_the_function():
     np.testing.assert_allclose(spread.kernel.to_array(), whole.kernel.to_array(), atol=1e-15)
     assert np.asarray(spread.mask).all()
     np.testing.assert_allclose(spread.initial, whole.initial, atol=1e-15)
+
+
+def test_states_that_devices_add_stay_where_they_are():
+    places, chances = _lists(walk, (8, 15), (12, 2, 2), 5)  # The states of a device at the end: twelve are known.
+    assert places[:, :, 4:].tolist() == [[[12, 13, 14]] * 2] * 2
+    assert chances[0, 0, 4:].tolist() == [1, 1, 1]
+    assert chances[..., 4:].sum() == 3
+    assert places[0, 1, :4].tolist() == [9, 10, 11, 0]
 
 
 def test_bad_answers_are_refused_by_state(refused):

@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 
-from robustirl import envs
 from robustirl.mdp import MDP, shard_states
 
 PROGRAM = """
@@ -17,7 +16,7 @@ import jax, numpy as np
 import robustirl
 robustirl.enable_x64()
 from robustirl import envs, irl
-from robustirl.mdp import MarkovGame, shard_states
+from robustirl.mdp import MarkovGame, extend_array, shard_states
 from robustirl.planning import solve, state_occupancy
 
 rewards = np.where(np.random.default_rng(0).uniform(size=(40, 40)) < 0.2, -10.0, -1.0)
@@ -37,6 +36,14 @@ for model in ("uniform-action", "uniform-state"):
         "share": [int(s.data.shape[0]) for s in spread.initial.addressable_shards],
     }
 fits = [irl.fit(world, visits[0], alpha=0.9, steps=3) for world in (whole, spread)]
+odd = envs.GridWorld("odd", rewards=rewards[:37, :31], discount=0.95)
+spread = shard_states(odd.mdp(0.1, "uniform-action"))
+one = solve(MarkovGame(odd.mdp(0.1, "uniform-action"), 0.9), odd.reward)
+many = solve(MarkovGame(spread, 0.9), extend_array(odd.reward, spread))
+out["odd"] = {
+    "states": spread.num_states,
+    "difference": float(abs(np.asarray(one.value) - np.asarray(many.value)[: 37 * 31]).max()),
+}
 out["fit"] = float(abs(np.asarray(fits[0].reward) - np.asarray(fits[1].reward)).max())
 print(json.dumps(out))
 """
@@ -64,11 +71,12 @@ def test_eight_devices_agree_with_one(found, model):
     assert found["fit"] < 1e-9
 
 
-def test_what_cannot_be_spread_is_refused(refused):
-    world = envs.GridWorld("odd", rewards=np.zeros((37, 31))).mdp(0.1)
-    import jax
+@pytest.mark.slow
+def test_states_that_do_not_divide_are_padded(found):
+    assert found["odd"]["states"] == 1152
+    assert found["odd"]["difference"] < 1e-8
 
-    with refused("1147 states", "2 devices"):
-        shard_states(world, list(jax.devices()) * 2)
+
+def test_what_cannot_be_spread_is_refused(refused):
     with refused("array", "diagonals or lists"):
         shard_states(MDP(np.ones((2, 1, 2)) / 2, discount=0.9))

@@ -25,6 +25,8 @@ from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape
 from robustirl.mdp.checks import require_unmasked as require_unmasked
 from robustirl.mdp.compact import compact_kernel as compact_kernel
+from robustirl.mdp.extension import extend_array as extend_array
+from robustirl.mdp.extension import extend_states as extend_states
 from robustirl.mdp.functions import from_function as from_function
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
@@ -72,6 +74,8 @@ DOCUMENTED = [
     "SuccessorKernel",
     "WrongActionKernel",
     "dynamics_distance",
+    "extend_array",
+    "extend_states",
     "from_function",
     "from_sparse",
     "mixture",

@@ -130,6 +130,13 @@ class BandedKernel(AbstractKernel):
     def successor_lists(self) -> SuccessorKernel:
         return self.to_lists()
 
+    def extended(self, states: int) -> "BandedKernel":
+        offsets = self.offsets if 0 in self.offsets else (*self.offsets, 0)
+        weights = np.zeros((len(offsets), self.num_actions, states), self.weights.dtype)
+        weights[: len(self.offsets), :, : self.num_states] = self.weights
+        weights[offsets.index(0), 0, self.num_states :] = 1
+        return BandedKernel(offsets, weights, leaky=self.leaky)
+
 
 def banded_or_lists(
     next_states: np.ndarray, probabilities: np.ndarray, *, leaky: bool = False

@@ -139,6 +139,14 @@ class AbstractKernel(DeviceModule):
         del states, actions
         return None
 
+    def extended(self, states: int) -> "AbstractKernel":
+        """Return this kernel among more states, as it is stored and built on the host; see `padded` for what they do.
+
+        In difference to `padded` it is for worlds of any size, and raises where a kernel cannot be extended.
+        """
+        del states
+        raise InvalidInputError(f"a {type(self).__name__} cannot be given further states; make lists of it first.")
+
     def order_key(self) -> Array | None:
         """Return an array that lives as long as this kernel, if `reordered` is there; None if the order is fixed."""
         return None

@@ -101,6 +101,11 @@ class MixtureKernel(AbstractKernel):
         thrown = sum(jnp.where(exists, share, 0) for exists, share in zip(self.exists, shares, strict=True))
         return DisturbedChain(usual, self.weights * thrown, self.distribution)
 
+    def extended(self, states: int) -> "MixtureKernel":
+        further = (0, states - self.num_states)
+        noise = (np.pad(np.asarray(array), further) for array in (self.weights, self.distribution))
+        return MixtureKernel(self.base.extended(states), *noise)
+
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         thrown = self.weights * (policy * self._exists()).sum(-1)
         return (1 - self.weights)[:, None] * self.base.policy_matrix(policy) + thrown[:, None] * self.distribution

@@ -33,13 +33,15 @@ def shard_function(
 ) -> MDP:
     """Return the world of a function, with the uniform start, its states spread evenly over the devices.
 
+    Where the states cannot be spread evenly, a few are added at the end that nothing reaches, as in `shard_states`.
+
     The function is asked for the states of one device after the other, in every process for its own devices alone, so
     that it also runs under `jax.distributed`. Nothing is renumbered and no predecessors are listed.
 
     Args:
         successors: A function of arrays `[N]` of states and actions that returns arrays `[N, K]` of successors and of
             their probabilities; see `from_function`.
-        num_states: |S|, a multiple of the number of devices.
+        num_states: |S|, of the function; the world may have a few more.
         num_actions: |A|.
         num_successors: K.
         discount: γ.
@@ -62,17 +64,13 @@ def shard_function(
             ("num_successors", num_successors),
         )
     )
-    if states % len(places_on):
-        raise InvalidInputError(
-            f"{states} states cannot be spread evenly over {len(places_on)} devices;"
-            " use a number of devices that divides them."
-        )
+    total = -(-states // len(places_on)) * len(places_on)
     mesh = Mesh(np.array(places_on), (AXIS,))
     asked: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
     def part(index: tuple[slice, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return the lists of the states of one device, `[K, A, n]`."""
-        first, last, _ = index[-1].indices(states)
+        first, last, _ = index[-1].indices(total)
         if (first, last) not in asked:
             asked.clear()  # One device's part at a time, and both of its arrays.
             asked[first, last] = _lists(successors, (first, last), (states, actions, width), chunk_size)
@@ -83,14 +81,14 @@ def shard_function(
         sharding = NamedSharding(mesh, PartitionSpec(*axes, AXIS))
         return jax.make_array_from_callback(shape, sharding, content)  # pyright: ignore[reportArgumentType]
 
-    shape = (width, actions, states)
+    shape = (width, actions, total)
     places = spread(shape, lambda index: part(index)[0].astype(np.int32))
     weights = spread(shape, lambda index: part(index)[1].astype(working_dtype()))
     small = MDP(SuccessorKernel([[[0]]], [[[1.0]]]), discount=discount)
     kernel = eqx.tree_at(lambda k: (k.places, k.weights), small.kernel, (places, weights))
     along = NamedSharding(mesh, PartitionSpec(AXIS))
     mask = jax.jit(lambda w: w.sum(0).T > 0, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS, None)))(weights)
-    start = jax.jit(lambda: jnp.full(states, 1 / states, working_dtype()), out_shardings=along)()
+    start = jax.jit(lambda: (jnp.arange(total) < states).astype(working_dtype()) / states, out_shardings=along)()
     number = jax.make_array_from_callback(
         (), NamedSharding(mesh, PartitionSpec()), lambda _: np.asarray(small.discount)
     )
@@ -102,11 +100,12 @@ def _lists(
 ) -> tuple[np.ndarray, np.ndarray]:
     states, actions, width = sizes
     first, last = span
-    places = np.empty((last - first, actions, width), np.int64)
-    chances = np.empty((last - first, actions, width))
+    places = np.broadcast_to(np.arange(first, last)[:, None, None], (last - first, actions, width)).copy()
+    chances = np.zeros((last - first, actions, width))
+    chances[max(states - first, 0) :, 0, 0] = 1  # States that the function does not know stay where they are.
     rows = max(chunk // actions, 1)
-    for begin in range(first, last, rows):
-        here = np.arange(begin, min(begin + rows, last))
+    for begin in range(first, min(last, states), rows):
+        here = np.arange(begin, min(begin + rows, last, states))
         state, action = np.repeat(here, actions), np.tile(np.arange(actions), here.size)
         found = checked_answer(successors(state, action), state, action, states)
         if found[0].shape[1] != width:

@@ -4,6 +4,7 @@ Every array with an axis of states is cut along it. Programs compiled for such a
 its own states, and exchange what crosses the borders: where the kernel is one of diagonals, a few rows of a grid.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,18 +14,22 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
+from robustirl.mdp.extension import extend_states
 from robustirl.mdp.kernel import DenseKernel
 from robustirl.mdp.mdp import MDP
 
 AXIS = "states"
 
+_log = logging.getLogger("robustirl")
+
 
 @working_precision
 def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
-    """Return the same world with its states spread evenly over the devices, all there are when left out.
+    """Return the same world with its states spread evenly over the devices, all there are if omitted.
 
     Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as
-    soon as they meet it.
+    soon as they meet it. Where the states cannot be spread evenly, a few are added at the end that nothing reaches
+    (`extend_states`); `extend_array` gives rewards and occupancies as many rows.
 
     Example:
         >>> from robustirl.envs import GridWorld
@@ -39,10 +44,12 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
             "a world stored as an array is not spread over devices; build it from diagonals or lists."
         )
     if size % len(devices):
-        raise InvalidInputError(
-            f"{size} states cannot be spread evenly over {len(devices)} devices;"
-            " use a number of devices that divides them."
+        mdp = extend_states(mdp, -(-size // len(devices)) * len(devices))
+        _log.info(
+            f"{size} states cannot be spread evenly over {len(devices)} devices; the world now has {mdp.num_states},"
+            " and mdp.extend_array gives vectors as many."
         )
+        size = mdp.num_states
     mesh = Mesh(np.array(devices), (AXIS,))
 
     def place(leaf: jax.Array) -> jax.Array:

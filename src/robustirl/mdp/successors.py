@@ -144,6 +144,18 @@ class SuccessorKernel(AbstractKernel):
         lists[:, :width, :size] = self.places
         return eqx.tree_at(lambda k: (k.places, k.weights), self, (jax.device_put(lists), as_float(array)))
 
+    def extended(self, states: int) -> "SuccessorKernel":
+        (length, actions, size), lists = self.weights.shape, self.places.shape[1]
+        weights = np.zeros((length, actions, states), self.weights.dtype)
+        weights[..., :size] = self.weights
+        weights[0, 0, size:] = 1
+        places = np.broadcast_to(np.arange(states, dtype=np.int32), (length, lists, states)).copy()
+        places[..., :size] = self.places
+        inflow = None if self.inflow is None else inflow_of(places, weights)
+        changed = (jnp.asarray(places), as_float(weights), inflow)
+        parts = lambda k: (k.places, k.weights, k.inflow)  # noqa: E731
+        return eqx.tree_at(parts, self, changed, is_leaf=lambda leaf: leaf is None)
+
     def order_key(self) -> Int[Array, "K B S"]:
         return self.places
 

@@ -95,6 +95,11 @@ class WrongActionKernel(AbstractKernel):
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
         return self.base.push(self._mixed(measure))
 
+    def extended(self, states: int) -> "WrongActionKernel":
+        return WrongActionKernel(
+            self.base.extended(states), np.pad(np.asarray(self.noise), (0, states - self.num_states))
+        )
+
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         return self.base.policy_matrix(self._mixed(policy))
 
