@@ -21,7 +21,7 @@ from robustirl.paper.studies.alpha_runs import ACTIONS, STATES, TRANSFER, AlphaR
 
 WORST_SHARE = -2.0  # Means count anything worse as this, so that one cell cannot hide all others.
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
     "cells",
     "episodes",
     "draws",
@@ -114,13 +114,12 @@ def summary_of(rows: Sequence[Sequence[str]], group: str = "all") -> list[tuple[
         >>> summary_of([row])[:2]
         [('share of the loss of α = 1 removed', '20 episodes'), ('`auto`, from states', '0.13')]
     """
-    columns: tuple[str, ...] = COLUMNS
-    own = [dict(zip(columns, row, strict=True)) for row in rows if row[0] == group]
+    own = [dict(zip(COLUMNS, row, strict=True)) for row in rows if row[0] == group]
     head = ("share of the loss of α = 1 removed", *(f"{one['episodes']} episodes" for one in own))
     return [head, *((label, *(f"{float(one[name]):.2f}" for one in own)) for label, name in SUMMARY.items())]
 
 
-CELL_COLUMNS = (
+CELL_COLUMNS: tuple[str, ...] = (
     "cell",
     "episodes",
     "draws",
