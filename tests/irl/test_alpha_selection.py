@@ -20,6 +20,7 @@ ALPHAS = np.array([1.0, 0.9, 0.8])
 def curves(**given):
     """Return curves of three candidates that nothing speaks against, but for what is given."""
     columns = {"gap": [0.0, 0.01, 0.02], "distance": [0.0, 0.1, 0.2], "excess": [0, 0, 0], "arrival": [1, 1, 1]}
+    columns |= {"reach": [1, 1, 1]}
     columns |= {"gain": [0, 5, 10], "gain_error": [0, 1, 1], "own_gains": np.zeros((3, 3))}
     single = {"avoidable_gap": 0.0, "sampling_error": 0.0, "direction": "unknown"}
     columns |= {k: v for k, v in given.items() if k not in ("planned", *single)}
@@ -41,6 +42,7 @@ def curves(**given):
         ({"excess": [0, 0.06, 0.06]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
         ({"arrival": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # It waits.
         ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
+        ({"reach": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # For ever.
         ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
         ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
         # The opponent misses 0.01 and 0.02 and explains nothing, which is allowed

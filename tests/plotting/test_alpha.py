@@ -17,6 +17,7 @@ def selection(alpha=0.9):
         distance=np.array([0.01, 0.21, 0.31]),
         excess=zeros,
         arrival=zeros + 1,
+        reach=zeros + 1,
         planned=zeros == 0,
         gain=np.array([0.0, 2.0, 3.0]),
         gain_error=np.array([0.0, 0.5, 0.6]),

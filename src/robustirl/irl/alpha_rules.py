@@ -14,9 +14,9 @@ expert would do undisturbed, as long as the opponent brings the mixture back (g 
 that is, if at most this share of what the opponent changes misses the expert; if the player alone puts at most EXCESS
 more mass than standard IRL on states that it visits more than three times as often as the expert; if D(α) <= FARTHEST;
 if planning succeeded; if all this holds for every larger candidate too; and if the player arrives where the expert's
-episodes end no later and no less often than that of standard IRL (`arrivals.py`). For a calmer expert D hardly grows
-while g does, and where a push is final the player waits in a few states. These rules refuse both without knowing the
-cause.
+episodes end no later and no less often than that of standard IRL, with and without discount (`arrivals.py`). For a
+calmer expert D hardly grows while g does, and where a push is final the player waits in a few states. These rules
+refuse both without knowing the cause.
 
 The slack is what distances cannot tell apart: a part of the sampling error of ρ_E, and a part of what standard IRL
 misses although some policy would not (a fit that was not carried to its end). Where the expert's own moves prove that
@@ -63,6 +63,7 @@ class AlphaCurves:
         distance: `[K]`, D(α), the distance of the player alone to the expert.
         excess: `[K]`, mass of the player alone beyond three times the expert's visits.
         arrival: `[K]`, discounted arrivals of the player alone at the expert's ends, over those of standard IRL.
+        reach: `[K]`, the same within 1000 steps and without discount.
         planned: `[K]`, whether planning succeeded.
         gain: `[K]`, return of the player less that of standard IRL, by rewards learned from the two halves of the data.
         gain_error: `[K]`, its standard error.
@@ -78,6 +79,7 @@ class AlphaCurves:
     distance: Float[np.ndarray, " K"]
     excess: Float[np.ndarray, " K"]
     arrival: Float[np.ndarray, " K"]
+    reach: Float[np.ndarray, " K"]
     planned: Bool[np.ndarray, " K"]
     gain: Float[np.ndarray, " K"]
     gain_error: Float[np.ndarray, " K"]
@@ -115,8 +117,8 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
         >>> zeros, ones = np.zeros(3), np.ones(3)
         >>> gap, distance = np.array([0.0, 0.01, 0.05]), np.array([0.0, 0.04, 0.05])
         >>> curves = AlphaCurves(
-        ...     np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones > 0, zeros, zeros, np.zeros((3, 3)), 0, 0,
-        ...     "unknown",
+        ...     np.array([1.0, 0.9, 0.8]), gap, distance, zeros, ones, ones, ones > 0, zeros, zeros, np.zeros((3, 3)),
+        ...     0, 0, "unknown",
         ... )
         >>> admissible_candidates(curves).tolist()
         [True, True, False]
@@ -125,7 +127,7 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
     fine &= (curves.explained >= -curves.slack) & (curves.excess <= curves.excess[0] + EXCESS)
     fine &= (curves.distance <= FARTHEST) & (curves.gap[0] <= WORST_STANDARD_GAP)
     fine[0] = True
-    return np.logical_and.accumulate(fine) & (curves.arrival >= 1 - LATER)
+    return np.logical_and.accumulate(fine) & (np.minimum(curves.arrival, curves.reach) >= 1 - LATER)
 
 
 def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str]:

@@ -22,7 +22,7 @@ from robustirl.irl.alpha_rules import (
     admissible_candidates,
     choose_candidate,
 )
-from robustirl.irl.arrivals import arrivals
+from robustirl.irl.arrivals import arrivals, chances_of_arrival
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
@@ -42,9 +42,8 @@ LARGE_WORLD = 5000  # States; beyond, the default is `FEW_CANDIDATES`, because e
 class AlphaSelection(AlphaCurves, ShortRepr):
     """The α that was chosen, and the curves that decided; every array has one entry a candidate.
 
-    The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `arrival`, `planned`, `gain`,
-    `gain_error`, `own_gains`, `avoidable_gap`, `sampling_error` and
-    `direction`.
+    The curves are those of `AlphaCurves`: `candidates`, `gap`, `distance`, `excess`, `arrival`, `reach`, `planned`,
+    `gain`, `gain_error`, `own_gains`, `avoidable_gap`, `sampling_error` and `direction`.
 
     Attributes:
         alpha: α, one of the candidates.
@@ -228,6 +227,7 @@ def _curves(
     players = np.array([np.asarray(one.player) for one in fits])
     own, expert = (alone, matched) if matched.ndim == 1 else (alone[:, :, None] * players, matched.sum(-1))
     arrived, zeros = arrivals(mdp, alone, expert), np.zeros(len(fits))
+    reached = chances_of_arrival(mdp, players, expert)
     gap = np.array([float(one.verdict.occupancy_gap) for one in fits])
     return AlphaCurves(
         candidates=np.array(alphas),
@@ -235,6 +235,7 @@ def _curves(
         distance=np.abs(own - matched).reshape(len(fits), -1).sum(1),
         excess=np.maximum(alone - OFTEN * expert, 0).sum(1),
         arrival=arrived / arrived[0] if arrived[0] > 0 else zeros + 1,
+        reach=reached / reached[0] if reached[0] > 0 else zeros + 1,
         planned=np.array([bool(one.verdict.valid) for one in fits]),
         gain=(gains[0] + gains[1]) / 2 if gains else zeros,
         gain_error=np.abs(gains[0] - gains[1]) / 2 if gains else zeros + np.inf,

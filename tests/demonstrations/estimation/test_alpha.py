@@ -136,7 +136,7 @@ def test_intervals_cover_the_truth(case, draws):
         decided += found.decisive
     # A twentieth is expected. At a coverage of 95 % more have a chance of 1.6 % (of 20 draws) and 0.3 % (of 200).
     assert missed <= {20: 3, 200: 18}[draws]
-    assert decided == draws if actions and right < 1 else decided <= draws / 20
+    assert decided >= 0.95 * draws if actions and right < 1 else decided <= draws / 20
 
 
 def test_relabeled_actions_are_named():

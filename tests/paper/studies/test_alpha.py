@@ -19,7 +19,7 @@ def records_of(values, cell=HOLE, draw=0, gain=5.0, **given):
     for choice in CHOICES:
         alpha = float(choice) if is_number(choice) else 0.9
         value, moved = values.get(choice, -10.0), 1 - alpha
-        curve = {"gap": 0.2 * moved, "distance": moved, "excess": 0.0, "arrival": 1.0, "planned": 1.0}
+        curve = {"gap": 0.2 * moved, "distance": moved, "excess": 0.0, "arrival": 1.0, "reach": 1.0, "planned": 1.0}
         curve |= {"gain": gain * (alpha < 1), "gain_error": 1.0, "log_likelihood": -abs(alpha - 0.9)}
         curve |= {"own_gains": " ".join(["0"] * len(numbers)), "avoidable_gap": 0.0, "sampling_error": 0.0}
         curve |= {"direction_states": "unknown", "direction_actions": "unknown", "recommended": 0.0, **given}

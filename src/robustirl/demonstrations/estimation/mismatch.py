@@ -48,7 +48,7 @@ def classify(
                     " did: the expert's world drifts, which transfer takes into account and an opponent only in part."
                 )
         return "noisier", f"the expert's world is the noisier one, which an opponent explains: {alpha.note}"
-    if "calmer" in alpha.note:
+    if alpha.direction == "calmer":
         return "calmer", "the expert's world is the calmer one, for which an opponent is the wrong tool."
     return "none", "the moves show no mismatch with the learner's world."
 

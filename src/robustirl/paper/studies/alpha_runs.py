@@ -69,8 +69,8 @@ class AlphaRecord:
         optimum: The largest return there is.
         discounted: Its discounted return.
         discounted_optimum: The largest discounted return.
-        gap, distance, excess, arrival, planned, gain, gain_error: The curves of `irl.AlphaCurves` at this α; NaN where
-            α was not a candidate.
+        gap, distance, excess, arrival, reach, planned, gain, gain_error: The curves of `irl.AlphaCurves` at this α; NaN
+            where α was not a candidate.
         log_likelihood: Of the expert's moves under the fit.
         own_gains: Gains of all candidates by the reward of this one, separated by spaces.
         avoidable_gap, sampling_error: Those of `irl.AlphaCurves`, the same for all choices of a draw.
@@ -89,6 +89,7 @@ class AlphaRecord:
     distance: float
     excess: float
     arrival: float
+    reach: float
     planned: float
     gain: float
     gain_error: float
@@ -180,7 +181,7 @@ def _record(spec: AlphaSpec, draw: Draw, best: Returns) -> AlphaRecord:
     )
 
 
-CURVES = ("gap", "distance", "excess", "arrival", "planned", "gain", "gain_error", "log_likelihood")
+CURVES = ("gap", "distance", "excess", "arrival", "reach", "planned", "gain", "gain_error", "log_likelihood")
 
 
 def curves_of(records: Sequence[AlphaRecord], *, actions: bool = False) -> AlphaCurves:
