@@ -31,11 +31,12 @@ def records_of(values, cell=HOLE, draw=0, gain=5.0, **given):
 def test_shares_rows_and_cells_by_hand():
     second = CHOICES[1]  # The largest α below 1, which has all of the gain.
     records = records_of({"0.9": -2.0, second: -5.0, "transfer": -40.0})
-    found = shares(records)[HOLE, 100, 0]
+    units = units_of(records)
+    found = shares(units)[HOLE, 100, 0]
     assert (found["1"], found["0.9"], found["auto"], found["transfer"]) == (0.0, 0.8, 0.5, -3.0)
     assert found["likeliest"] == 0.8
-    assert shares(records, "discounted")[HOLE, 100, 0] == found
-    rows = rows_of([*records, *records_of({}, draw=1, gain=0.0)])
+    assert shares(units, "discounted")[HOLE, 100, 0] == found
+    rows = rows_of(units_of([*records, *records_of({}, draw=1, gain=0.0)]))
     assert [row[0] for row in rows] == ["all", "hole", "hole, noisier expert"]
     assert rows[0][1:] == rows[1][1:] == rows[2][1:]
     row = dict(zip(COLUMNS, rows[0], strict=True))
@@ -48,7 +49,7 @@ def test_shares_rows_and_cells_by_hand():
     assert row["± 95 %"] == "3.177"  # Of 0.5 and 0: a quarter times 12.706, the quantile of Student's t.
     assert (row["transfer"], row["best fixed α"], row["its mean"]) == ("-1.000", "0.9", "0.400")  # -2 counts for -3.
     assert row["best in hindsight"] == "0.400"
-    (cell,) = cell_rows(records)
+    (cell,) = cell_rows(units)
     cell = dict(zip(CELL_COLUMNS, cell, strict=True))
     assert (cell["cell"], cell["draws"], cell["mean α"]) == (HOLE, "1", f"{float(second):.3f}")
     assert (cell["share of auto"], cell["best α of the cell"], cell["its share"]) == ("0.500", "0.9", "0.800")
@@ -65,13 +66,13 @@ def test_actions_and_transfer_have_a_say():
 
 
 def test_points_of_the_rule():
-    points = rule_points(records_of({"0.9": -2.0}))
+    points = rule_points(units_of(records_of({"0.9": -2.0})))
     assert len(points) == sum(map(is_number, CHOICES)) - 1
     assert ("hole", pytest.approx(0.02 / 0.081), pytest.approx(0.8)) in points
 
 
 def test_where_standard_loses_nothing_there_is_nothing_to_remove():
-    assert shares(records_of({"1": 0.0}))[HOLE, 100, 0]["auto"] == 0
+    assert shares(units_of(records_of({"1": 0.0})))[HOLE, 100, 0]["auto"] == 0
 
 
 @pytest.mark.parametrize("kind", MISMATCHES)

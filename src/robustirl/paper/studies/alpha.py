@@ -14,7 +14,7 @@ from pathlib import Path
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies.alpha_cells import cell_names, layout_names
-from robustirl.paper.studies.alpha_results import AUTO, rule_points, shares
+from robustirl.paper.studies.alpha_results import AUTO, rule_points, shares, units_of
 from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec, specs_of
 from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of, summary_of
 from robustirl.paper.studies.registry import Frame, register_study
@@ -48,20 +48,20 @@ class AlphaStudy:
             as_count("--episodes", count, 1)
         as_count("--first-seed", self.first_seed, 0)
         as_count("--first-draw", self.first_draw, 0)
-        records = self._join() if self.stores else self._compute(frame)
-        groups = rows_of(records)
+        units = units_of(self._join() if self.stores else self._compute(frame))
+        groups = rows_of(units)
         head, *short = summary_of(groups)
         for name, columns, rows in (
             ("alpha-summary", head, short),
             ("alpha", COLUMNS, groups),
-            ("alpha-cells", CELL_COLUMNS, cell_rows(records)),
+            ("alpha-cells", CELL_COLUMNS, cell_rows(units)),
         ):
             frame.write_table(name, columns, rows)
             frame.write_csv(name, columns, rows)
         from robustirl.paper.figures.alpha import figure_alpha_rule  # Here, so that only drawing loads matplotlib.
 
-        auto = [one[AUTO] for one in shares(records).values()]
-        frame.save_figure("alpha", figure_alpha_rule(rule_points(records), auto))
+        auto = [one[AUTO] for one in shares(units).values()]
+        frame.save_figure("alpha", figure_alpha_rule(rule_points(units), auto))
 
     def _compute(self, frame: Frame) -> list[AlphaRecord]:
         """Run what is missing."""

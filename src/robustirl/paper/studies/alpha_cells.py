@@ -90,6 +90,21 @@ def _pair_name(environment: str, noise_model: str, learner: float, expert: float
     return f"{environment}, {noise_model}, {learner:.3g} / {expert:.3g}"
 
 
+def group_of(cell: str) -> str:
+    """Return the group of a cell, without making its worlds.
+
+    Example:
+        >>> group_of("gridworld-1, uniform-action, 0 / 0.2"), group_of("taxi, rain, 0 / 0.2")
+        ('paper', 'toy text')
+    """
+    first = cell.split(", ")[0]
+    if first.rpartition(" ")[0] in LAYOUTS:
+        return "layouts"
+    if first in ("hole", "random"):
+        return first
+    return "paper" if first in PAPER_WORLDS else "toy text"
+
+
 @functools.lru_cache(maxsize=32)
 def find_cell(name: str) -> Cell:
     """Return the cell of this name."""
@@ -112,7 +127,7 @@ def find_cell(name: str) -> Cell:
     context = ExperimentContext(environment, second)
     return Cell(
         name,
-        "layouts" if layout in LAYOUTS else "paper" if paper else "toy text",
+        group_of(name),
         environment.mdp(learner, second),
         environment.mdp(expert, second),
         walks(learner, second),

@@ -1,12 +1,12 @@
 """What the runs of the study of α say together: the share of standard IRL's loss that every choice removes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
 from robustirl.irl import choose_candidate
-from robustirl.paper.studies.alpha_cells import find_cell
+from robustirl.paper.studies.alpha_cells import group_of
 from robustirl.paper.studies.alpha_runs import TRANSFER, AlphaRecord, curves_of, is_number
 
 AUTO, WITH_ACTIONS, OR_TRANSFER, LIKELIEST = "auto", "auto, actions", "auto or transfer", "likeliest"
@@ -15,17 +15,18 @@ NO_LOSS = 1e-6  # Where α = 1 loses less than this part of the optimum, there i
 Unit = tuple[str, int, int]
 """(cell, episodes, draw)."""
 Measure = Literal["value", "discounted"]
+Units = dict[Unit, dict[str, AlphaRecord]]
 Shares = dict[Unit, dict[str, float]]
 
 
-def units_of(records: Iterable[AlphaRecord]) -> dict[Unit, dict[str, AlphaRecord]]:
+def units_of(records: Iterable[AlphaRecord]) -> Units:
     """Return by (cell, episodes, draw) the record of every choice, with those that follow from the fits.
 
     What `auto` takes is decided here, by the rules of `irl.select_alpha` and the curves that were recorded: another
     rule needs no new fits. It may use states alone (`auto`), recorded actions as well (`auto, actions`), and transfer
     where that is recommended (`auto or transfer`). The α under which the expert's moves are likeliest is `likeliest`.
     """
-    found: dict[Unit, dict[str, AlphaRecord]] = {}
+    found: Units = {}
     for record in records:
         found.setdefault((record.spec.cell, record.spec.episodes, record.spec.draw), {})[record.spec.choice] = record
     for (_, episodes, _), own in found.items():
@@ -37,15 +38,15 @@ def units_of(records: Iterable[AlphaRecord]) -> dict[Unit, dict[str, AlphaRecord
     return found
 
 
-def shares(records: Iterable[AlphaRecord], measure: Measure = "value") -> Shares:
+def shares(units: Units, measure: Measure = "value") -> Shares:
     """Return by (cell, episodes, draw) the share of standard IRL's loss that every choice removes.
 
     Args:
-        records: Those of all choices of the draws.
+        units: The records of all choices of the draws, from `units_of`.
         measure: `value` for the return that the cell is measured by, or `discounted`.
     """
     found = {}
-    for unit, own in units_of(records).items():
+    for unit, own in units.items():
         best = own["1"].optimum if measure == "value" else own["1"].discounted_optimum
         loss = {name: best - getattr(record, measure) for name, record in own.items()}
         some = loss["1"] > NO_LOSS * max(1.0, abs(best))
@@ -67,7 +68,7 @@ def groups_of(cell: str) -> tuple[str, ...]:
         >>> groups_of("random, reversed, 3"), groups_of("hole, learner slips")
         (('all', 'random', 'random, reversed'), ('all', 'hole', 'hole, calmer expert'))
     """
-    group = find_cell(cell).group
+    group = group_of(cell)
     _, kind, *rest = cell.split(", ")
     if group == "random":
         return "all", group, f"{group}, {kind}"
@@ -86,14 +87,14 @@ def cell_means(found: Shares, choice: str = AUTO) -> dict[tuple[str, int], float
     return {cell: float(np.mean(values)) for cell, values in cells.items()}
 
 
-def rule_points(records: Sequence[AlphaRecord]) -> list[tuple[str, float, float]]:
+def rule_points(units: Units) -> list[tuple[str, float, float]]:
     """Return group, missed over what may be missed, and share removed, of every fit below α = 1."""
-    found = shares(records)
+    found = shares(units)
     points = []
-    for unit, own in units_of(records).items():
+    for unit, own in units.items():
         curves = curves_of([record for choice, record in own.items() if is_number(choice)])
         ratios = np.maximum(curves.missed, 0) / curves.most_missed
         for alpha, ratio in zip(curves.candidates, ratios, strict=True):
             if alpha < 1:
-                points.append((find_cell(unit[0]).group, float(ratio), found[unit][f"{alpha:g}"]))
+                points.append((group_of(unit[0]), float(ratio), found[unit][f"{alpha:g}"]))
     return points

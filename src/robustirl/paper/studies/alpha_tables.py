@@ -11,13 +11,14 @@ from robustirl.paper.studies.alpha_results import (
     OR_TRANSFER,
     WITH_ACTIONS,
     Shares,
+    Unit,
+    Units,
     cell_means,
     groups_of,
     hindsight,
     shares,
-    units_of,
 )
-from robustirl.paper.studies.alpha_runs import ACTIONS, STATES, TRANSFER, AlphaRecord, is_number
+from robustirl.paper.studies.alpha_runs import ACTIONS, STATES, TRANSFER, is_number
 
 WORST_SHARE = -2.0  # Means count anything worse as this, so that one cell cannot hide all others.
 
@@ -44,14 +45,15 @@ COLUMNS: tuple[str, ...] = (
 )
 
 
-def rows_of(records: Sequence[AlphaRecord]) -> list[tuple[str, ...]]:
+def rows_of(units: Units) -> list[tuple[str, ...]]:
     """Return the entries under `COLUMNS`, a row per group of cells and number of episodes."""
-    found, discounted = shares(records), shares(records, "discounted")
+    found, discounted = shares(units), shares(units, "discounted")
     rows = []
-    names = dict.fromkeys(group for cell, _, _ in found for group in groups_of(cell))
+    groups = {cell: groups_of(cell) for cell, _, _ in found}
+    names = {group for own in groups.values() for group in own}
     for group in sorted(names, key=lambda name: (name != "all", name)):
         for episodes in sorted({unit[1] for unit in found}):
-            own = [unit for unit in found if unit[1] == episodes and group in groups_of(unit[0])]
+            own = [unit for unit in found if unit[1] == episodes and group in groups[unit[0]]]
             if own:
                 numbers = _statistics({u: found[u] for u in own}, {u: discounted[u] for u in own})
                 rows.append((group, str(episodes), *numbers))
@@ -140,14 +142,17 @@ CELL_COLUMNS: tuple[str, ...] = (
 )
 
 
-def cell_rows(records: Sequence[AlphaRecord]) -> list[tuple[str, ...]]:
+def cell_rows(units: Units) -> list[tuple[str, ...]]:
     """Return the entries under `CELL_COLUMNS`, a row per cell and number of episodes, the worst for `auto` first."""
-    units, found, discounted = units_of(records), shares(records), cell_means(shares(records, "discounted"))
+    found, discounted = shares(units), cell_means(shares(units, "discounted"))
     names = list(next(iter(found.values())))
     means = {name: cell_means(found, name) for name in names}
     rows = []
+    members: dict[tuple[str, int], list[Unit]] = {}
+    for unit in found:
+        members.setdefault(unit[:2], []).append(unit)
     for cell, episodes in sorted(means[AUTO], key=means[AUTO].__getitem__):
-        draws = [unit for unit in found if unit[:2] == (cell, episodes)]
+        draws = members[cell, episodes]
         auto = [found[unit][AUTO] for unit in draws]
         around = interval(auto) if len(auto) > 1 else None
         at = (cell, episodes)
