@@ -110,6 +110,7 @@ BAD = {
     "long": lambda folder: folder / ("x" * 300),
     "longer": lambda folder: folder / ("x/" * 3000),
     "loop": loop,
+    "below a loop": lambda folder: loop(folder) / "x",
     "a file in the way": file_in_the_way,
     "not empty": full,
     "kernel files": lambda folder: "/proc/robustirl",

@@ -10,6 +10,9 @@ from robustirl.cli import main
     [
         (["--alpha", "1.2"], "--alpha is 1.2, but a number between 0 and 1 is needed."),
         (["--physics", "mass"], "--physics has 'mass', but name=number is needed, such as mass=0.2."),
+        (["--physics", "self=1"], "--physics has 'self=1', but name=number is needed, such as mass=0.2."),
+        (["--attempts", "1000000000"], "--attempts is 1000000000, but at most 1,000 is possible."),
+        (["--episodes", "999999999"], "--episodes 999999999 needs about 93,132 GiB of memory"),
         (["--physics", "weight=2"], "cart-pole-swing-up has no parameter 'weight'"),
         (["--steps", "10"], "--steps and --expert-steps need at least 4096 steps, one update."),
         (["--demos", "nowhere.npz"], "nowhere.npz"),

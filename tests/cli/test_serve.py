@@ -2,6 +2,8 @@
 
 import http.client
 import shutil
+import socket
+import struct
 import threading
 from pathlib import Path
 
@@ -50,9 +52,24 @@ def test_the_page_is_served_anew_and_nothing_else(address):
     assert _get(port, host="evil.example").status == 403  # A foreign name that leads here is not answered.
 
 
+def test_who_leaves_in_the_middle_leaves_no_word(address, capfd):
+    port, page = address
+    page.write_bytes(bytes(2**24))
+    for sent in (b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n", b"GET / HT"):
+        with socket.create_connection((HOST, port)) as connection:
+            connection.sendall(sent)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # Reset at once.
+    page.unlink()
+    answer = _get(port)
+    assert answer.status == 503  # Neither is a page that has gone a traceback.
+    assert capfd.readouterr().err == ""
+
+
 def test_what_cannot_be_served_is_refused(tmp_path, capsys):
     assert main(["serve", str(tmp_path / "nowhere")]) == 2
     assert "there is no store in" in " ".join(capsys.readouterr().err.split())
+    assert main(["serve", str(tmp_path / ("x" * 300))]) == 2
+    assert "cannot be read (File name too long); name a folder of results." in " ".join(capsys.readouterr().err.split())
     with pytest.raises(InvalidInputError, match="--port is 70000, but a number from 0 to 65535 is needed"):
         make_server(tmp_path, 70000, False)
 

@@ -107,6 +107,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "layouts --layouts": ("layouts", "--out", "new", "--layouts"),
     "continuous --seeds": ("continuous", "--out", "new", "--seeds"),
     "theory --discount": ("theory", "--out", "new", "--discount"),
+    "imitate --steps": ("imitate", "--out", "new", "--steps"),
+    "imitate --attempts": ("imitate", "--out", "new", "--attempts"),
+    "imitate --alpha": ("imitate", "--out", "new", "--alpha"),
+    "serve --port": ("serve", "gone", "--port"),
+    "study --draws": ("study", "alpha", "--out", "new", "--draws"),
+    "study --workers": ("study", "existence", "--out", "new", "--workers"),
+    "convert --time-step": ("demos", "convert", "walks.csv", "new.npz", "--time-step"),
 }
 WORDS = ("-1", "-0.5", "nan", "-inf", "1e400", "seven", "", "0x10", "\x1b[31m7", "9" * 5000)
 

@@ -116,6 +116,8 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
             raise InvalidInputError(f"{out} is not empty; choose a new or an empty folder as --out.")
         place = folder
         while not place.exists():
+            if place.is_symlink():
+                raise InvalidInputError(f"{place.name} is a link that leads to itself; choose another --out.")
             place = place.parent
         if not place.is_dir():
             raise InvalidInputError(f"{place.name} is a file, so that {out} cannot be made; choose another --out.")

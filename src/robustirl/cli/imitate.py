@@ -7,10 +7,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from robustirl._runtime import filled_whole, require_output_folder, single_precision
+from robustirl._runtime import filled_whole, require_memory, require_output_folder, single_precision
 from robustirl.cli.console import PhaseBars, console, say_files
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
+
+MOST_ATTEMPTS = 1000
+NO_PARAMETERS = ("self", "which", "discount", "fast", "iterations")  # Arguments of those who make worlds.
+BYTES_PER_STEP = 400  # Of a recorded or learned step, roughly: what is seen, done and paid, with copies.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,18 +62,27 @@ def run_imitate(command: Imitate) -> int:
     if not 0 < command.alpha < 1:
         raise InvalidInputError(f"--alpha is {command.alpha}, but a number between 0 and 1 is needed.")
     as_count("--episodes", command.episodes, 1)
-    as_count("--attempts", command.attempts, 1)
+    as_count("--attempts", command.attempts, 1, MOST_ATTEMPTS)
     seed, config = as_seed("--seed", command.seed), ImitationConfig(steps=command.steps)
     if min(command.steps, command.expert_steps) < config.ppo.batch:
         raise InvalidInputError(f"--steps and --expert-steps need at least {config.ppo.batch} steps, one update.")
     world = _world(command.env, _parameters("--physics", command.physics))
     home = _world(command.env, _parameters("--expert-physics", command.expert_physics))
+    _require_memory(command, config.ppo.batch, home.horizon)
     seen = None if command.demos is None else _read(command.demos)
     require_output_folder(command.out)
     with filled_whole(command.out) as folder:
         files = _imitate(command, (world, home), seen, config, seed, folder)
     say_files([command.out / name for name in files])
     return 0
+
+
+def _require_memory(command: Imitate, batch: int, horizon: int) -> None:
+    """Refuse more attempts or episodes than memory holds, before anything is trained."""
+    learners = 2.0 * command.attempts * batch * BYTES_PER_STEP
+    require_memory(learners, f"--attempts {command.attempts}", "take fewer")
+    recorded = float(command.episodes) * horizon * BYTES_PER_STEP
+    require_memory(recorded, f"--episodes {command.episodes}", "record fewer")
 
 
 def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, seed: int, folder: Path) -> list[str]:
@@ -170,7 +183,7 @@ def _read(demos: str) -> Any:
     return found.without_actions()
 
 
-def _world(name: str, parameters: dict[str, float]) -> Any:
+def _world(name: str, parameters: dict[str, Any]) -> Any:
     from robustirl.envs import physics
 
     if name in physics.names():
@@ -190,6 +203,6 @@ def _parameters(option: str, words: tuple[str, ...]) -> dict[str, float]:
             found[name] = float(number)
         except ValueError:
             equals = ""
-        if not equals or not name:
+        if not equals or name in ("", *NO_PARAMETERS):
             raise InvalidInputError(f"{option} has {word!r}, but name=number is needed, such as mass=0.2.")
     return found

@@ -1,5 +1,6 @@
 """`robustirl serve DIR`: the page of a store or of a fit over http, on this machine alone, with runs as they finish."""
 
+import contextlib
 import dataclasses
 import http.server
 import socket
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from robustirl._runtime import printable
+from robustirl._runtime import printable, short_repr
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.explorer import write_explorer, write_fit_page
@@ -85,6 +86,12 @@ def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:
         """Answer requests for the page; everything else is not there."""
 
         server_version, sys_version = "robustirl", ""
+        timeout = 60.0  # Seconds for a request: who connects and says nothing does not keep a thread.
+
+        def handle(self) -> None:
+            """Answer, and take it as it is if the other side leaves in the middle."""
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                super().handle()
 
         def do_GET(self) -> None:
             """Answer a request."""
@@ -98,7 +105,7 @@ def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:
                 return
             try:
                 content = pages.current()
-            except RobustIRLError as error:
+            except (RobustIRLError, OSError) as error:  # A folder may be removed at any time.
                 self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "no page", printable(str(error)))
                 return
             self.send_response(HTTPStatus.OK)
@@ -122,7 +129,12 @@ def make_server(store: Path, port: int, certificates: bool) -> http.server.Threa
     if not 0 <= port <= 65535:
         raise InvalidInputError(f"--port is {port}, but a number from 0 to 65535 is needed.")
     pages = Pages(store, certificates)
-    pages.current()  # Refuse a folder that is no store now, not at the first request.
+    try:
+        pages.current()  # Refuse a folder that is no store now, not at the first request.
+    except OSError as error:
+        raise InvalidInputError(
+            f"{short_repr(str(store), 120)} cannot be read ({error.strerror}); name a folder of results."
+        ) from None
     try:
         return http.server.ThreadingHTTPServer((HOST, port), handler_of(pages))
     except OSError as error:
