@@ -66,7 +66,7 @@ sentences: .venv/dev
 # All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an
 # XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.
 test-all: lint browser
-	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --jaxtyping-packages=robustirl,beartype.beartype
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough --jaxtyping-packages=robustirl,beartype.beartype
 
 # Tests of pages need a browser and its driver. Where they cannot be installed, those tests are skipped.
 browser:

@@ -33,13 +33,15 @@ from robustirl.errors import InvalidInputError
 use_compilation_cache()
 tracebacks.keep_frames = True  # A test that fails shows where.
 
-# The default draws the same examples every time; `pytest --hypothesis-profile=explore` looks for new ones.
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)
+# The default and `thorough` (`make test-all`) draw the same examples every time; `pytest --hypothesis-profile=explore`
+# looks for new ones.
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=10)
+hypothesis.settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
-# For torture/mutants.py: the examples of the default, without the search for a simpler one that fails as well.
+# For torture/mutants.py: these examples, without the search for a simpler one that fails as well.
 hypothesis.settings.register_profile(
     "mutants",
-    parent=hypothesis.settings.get_profile("default"),
+    parent=hypothesis.settings.get_profile("thorough"),
     phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
 )
 hypothesis.settings.load_profile("default")
@@ -67,7 +69,7 @@ def precision(request):
         yield
 
 
-MANY_MAPS = 20_000  # Of the 65,530 memory maps that Linux gives a process; every compiled program takes some hundred.
+MANY_MAPS = 35_000  # Of the 65,530 memory maps that Linux gives a process; every compiled program takes some hundred.
 
 
 @pytest.fixture(scope="module", autouse=True)

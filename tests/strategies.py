@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
 
-SHAPES = ((2, 2), (5, 4))
+SHAPES = ((5, 4),) if hypothesis.settings.get_current_profile_name() == "default" else ((2, 2), (5, 4))
 if hypothesis.settings.get_current_profile_name() == "explore":
     SHAPES = ((1, 1), (2, 2), (5, 4), (12, 2))
 DISCOUNTS = (0.0, 0.5, 0.9, 0.99, 0.999)

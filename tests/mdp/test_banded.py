@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, BandedKernel, SuccessorKernel, banded_or_lists
 from robustirl.mdp.banded import MOST_OFFSETS
+from tests.compiled import call
 
 
 def banded(offsets, rng):
@@ -24,18 +25,18 @@ def banded(offsets, rng):
 def test_all_of_it_is_that_of_the_array(offsets, seed):
     rng = np.random.default_rng(seed)
     kernel = banded(offsets, rng)
-    array = np.asarray(kernel.to_array())
+    array = np.asarray(call(kernel, "to_array"))
     value, measure = rng.normal(size=7), rng.uniform(size=(7, 2))
-    np.testing.assert_allclose(kernel.expect(jnp.asarray(value)), array @ value, atol=1e-14)
-    np.testing.assert_allclose(kernel.push(jnp.asarray(measure)), np.einsum("sa,sat->t", measure, array), atol=1e-14)
-    np.testing.assert_allclose(kernel.row_sums(), array.sum(-1), atol=1e-14)
-    np.testing.assert_allclose(kernel.self_transitions(), np.einsum("sas->sa", array), atol=1e-15)
+    np.testing.assert_allclose(call(kernel, "expect", value), array @ value, atol=1e-14)
+    np.testing.assert_allclose(call(kernel, "push", measure), np.einsum("sa,sat->t", measure, array), atol=1e-14)
+    np.testing.assert_allclose(call(kernel, "row_sums"), array.sum(-1), atol=1e-14)
+    np.testing.assert_allclose(call(kernel, "self_transitions"), np.einsum("sas->sa", array), atol=1e-15)
     np.testing.assert_allclose(kernel.to_sparse().toarray().reshape(7, 2, 7), array, atol=1e-15)
     matrix = np.einsum("sa,sat->st", measure, array)
-    np.testing.assert_allclose(kernel.policy_matrix(jnp.asarray(measure)), matrix, atol=1e-14)
-    chain = kernel.chain(list(jnp.asarray(measure).T))
-    np.testing.assert_allclose(chain.expect(jnp.asarray(value)), matrix @ value, atol=1e-14)
-    np.testing.assert_allclose(chain.push(jnp.asarray(value)), value @ matrix, atol=1e-14)
+    np.testing.assert_allclose(call(kernel, "policy_matrix", measure), matrix, atol=1e-14)
+    chain = call(kernel, "chain", list(measure.T))
+    np.testing.assert_allclose(call(chain, "expect", value), matrix @ value, atol=1e-14)
+    np.testing.assert_allclose(call(chain, "push", value), value @ matrix, atol=1e-14)
 
 
 def test_distances_whatever_the_diagonals():

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from robustirl._runtime import double_precision
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance
 from robustirl.planning import state_occupancy
+from tests.compiled import call
 from tests.planners import newton, value_iteration
 from tests.strategies import generators, policies
 
-SHAPES = ((1, 1, 1), (2, 2, 3), (6, 3, 4))
+SHAPES = ((1, 1, 1), (6, 3, 4))
 
 
 @st.composite
@@ -53,10 +54,14 @@ def test_every_method_agrees_with_the_dense_kernel(arrays, rng):
     size = (dense.num_states, dense.num_actions)
     assert (listed.num_states, listed.num_actions) == size
     value, measure = jnp.asarray(rng.normal(size=size[0])), jnp.asarray(rng.normal(size=size))
-    np.testing.assert_allclose(listed.expect(value), dense.expect(value), atol=1e-14)
-    np.testing.assert_allclose(listed.push(measure), dense.push(measure), atol=1e-14)
-    np.testing.assert_allclose(listed.policy_matrix(measure), dense.policy_matrix(measure), atol=1e-14)
-    np.testing.assert_allclose(listed.row_sums(), dense.row_sums(), atol=1e-14)
+    for method, arguments in {
+        "expect": (value,),
+        "push": (measure,),
+        "policy_matrix": (measure,),
+        "row_sums": (),
+    }.items():
+        one, other = (call(kernel, method, *arguments) for kernel in (listed, dense))
+        np.testing.assert_allclose(one, other, atol=1e-14, err_msg=method)
     np.testing.assert_allclose(listed.to_sparse().toarray(), dense.to_sparse().toarray(), atol=1e-14)
 
 
@@ -75,10 +80,10 @@ def test_the_sparse_matrix_has_one_row_a_pair_and_each_successor_once(arrays):
 def test_distances_agree_in_all_four_combinations(data):
     shape = data.draw(st.sampled_from(SHAPES))
     (one, one_dense), (two, two_dense) = (twice(data.draw(lists(shape))) for _ in range(2))
-    expected = one_dense.row_distances(two_dense)
-    for first, second in ((one, two), (two, one), (one, two_dense), (one_dense, two)):
-        np.testing.assert_allclose(first.row_distances(second), expected, atol=1e-14)
-    np.testing.assert_allclose(one.row_distances(one_dense), 0, atol=1e-15)
+    expected = np.abs(np.asarray(one_dense.probabilities) - np.asarray(two_dense.probabilities)).sum(-1)
+    for first, second in ((one, two), (two, one), (one, two_dense), (one_dense, two), (one_dense, two_dense)):
+        np.testing.assert_allclose(call(first, "row_distances", second), expected, atol=1e-14)
+    np.testing.assert_allclose(call(one, "row_distances", one_dense), 0, atol=1e-15)
 
 
 def test_lists_of_different_length_have_a_distance():
@@ -172,14 +177,14 @@ def test_only_the_chain_of_a_policy_takes_the_square_of_the_states():
     def largest(method, *arguments):
         return max(_sizes(jax.make_jaxpr(method)(*arguments).jaxpr))
 
-    for call in (
+    for product in (
         (kernel.expect, value),
         (kernel.push, measure),
         (lambda one: one.row_sums(), kernel),
         (kernel.row_distances, kernel),
         (lambda s, a: kernel.sample(s, a, key=jax.random.key(0)), draws, draws * 0),
     ):
-        assert largest(*call) <= 4 * kernel.probabilities.size
+        assert largest(*product) <= 4 * kernel.probabilities.size
     assert largest(kernel.policy_matrix, measure) == states**2
 
 

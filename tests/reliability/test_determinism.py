@@ -115,6 +115,7 @@ def test_fits_in_company_have_the_bits_of_fits_alone(alone):
             assert np.array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_fits_in_lockstep_agree_with_fits_alone_ties_included(alone):
     """A lockstep sums in another order, so that bits differ; ties are broken by a margin, so that choices do not."""
     together = fit_many(*problems(), steps=40, vectorize=True)

@@ -18,7 +18,7 @@ from tests.strategies import kernels, policies, undisturbed_randomness, vectors,
 SLACK = 1e-9  # Solver and rounding errors, relative to the values.
 SHAPES = ((2, 2), (5, 4), (20, 3))
 DISCOUNTS = (0.1, 0.5, 0.9, 0.99)
-many = hypothesis.settings(max_examples=40)
+many = hypothesis.settings(max_examples=2 * hypothesis.settings.default.max_examples)
 
 
 @st.composite

@@ -92,7 +92,7 @@ def saddle_gap(world, reward, alpha):
     return float(game.worst_return - robust.worst_return), float(dynamics_distance(*kernels))
 
 
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=2 * hypothesis.settings.default.max_examples)
 @hypothesis.given(worlds(shapes=((5, 4),), discounts=(0.1, 0.5, 0.9)), st.sampled_from([0.3, 0.8, 0.99]), st.data())
 def test_the_stated_saddle_bound_holds_where_every_state_has_the_same_actions_two_or_more(world, alpha, data):
     hypothesis.assume(np.asarray(world.mask).all())

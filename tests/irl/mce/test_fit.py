@@ -238,7 +238,7 @@ def test_an_expert_with_a_single_start_can_be_learned_from():
     assert fit(world, np.where(rho == 0, -1e-18, rho), steps=3).verdict.status == Status.BUDGET
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.9, 0.8])
+@pytest.mark.parametrize("alpha", [1.0, 0.8])
 def test_the_loop_agrees_with_a_plain_reference(alpha):
     env = envs.make("gridworld-4", discount=0.9)  # A lower discount than the paper's, or the reference takes minutes.
     world, expert_world = env.mdp(0.0), env.mdp(0.15)
