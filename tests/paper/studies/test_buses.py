@@ -8,7 +8,8 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import fit as learn
 from robustirl.irl import infer
 from robustirl.mdp import MDP
-from robustirl.paper.studies.buses import BusesStudy, Group, judge_policy, log_probabilities, make_judge
+from robustirl.paper.studies.buses import BusesStudy, judge_policy
+from robustirl.paper.studies.buses_groups import Group, compare_costs, log_probabilities, make_judge
 from robustirl.paper.studies.buses_results import OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame
 from robustirl.rewards import LinearReward
@@ -84,6 +85,23 @@ def test_means_are_over_pairs_that_can_be_judged():
     joint = Row(OTHERS, 3, "joint", 1.0, fitness=-0.5, excess=-0.0, excess_error=0.0, **blank)
     assert summarize([*rows, joint._replace(excess=0.25)])[1][1] == ("joint", "-0.50000", "0.2500", "–", "0")
     assert cells(joint)[-1] == "0.0000 (0.0000 to 0.0000)"
+
+
+@pytest.mark.slow
+def test_one_cost_for_two_groups_is_tested_by_the_likelihood():
+    """30 of 100 and 10 of 100 choices replace: twice the difference to 40 of 200, by hand."""
+
+    def likelihood(taken, of):
+        return taken * np.log(taken / of) + (of - taken) * np.log(1 - taken / of)
+
+    groups = [one_state([1] * taken + [0] * (100 - taken)) for taken in (30, 10)]
+    found = compare_costs(groups, COSTS)
+    assert found is not None
+    by_hand = 2 * (likelihood(30, 100) + likelihood(10, 100) - likelihood(40, 200))
+    assert found.statistic == pytest.approx(by_hand, rel=1e-6)
+    assert found.freedom == 1
+    assert found.p_value == pytest.approx(0.000316, abs=1e-6)
+    assert compare_costs([groups[0], one_state([0] * 10)], COSTS) is None
 
 
 @pytest.mark.slow

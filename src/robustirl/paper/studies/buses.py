@@ -23,88 +23,32 @@ as E they are fitted with a weak prior (`penalty`), as L they have no cost to ju
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from robustirl import envs
-from robustirl.demonstrations import Choices, Demonstrations, recorded, recorded_choices
+from robustirl.demonstrations import Choices
 from robustirl.errors import InvalidInputError
-from robustirl.irl import Inference, fit, fit_jointly, infer, profile_alpha, select_alpha
-from robustirl.mdp import MDP
+from robustirl.irl import fit, fit_jointly, profile_alpha, select_alpha
+from robustirl.paper.studies.buses_groups import (
+    Group,
+    Judge,
+    compare_costs,
+    cost_model,
+    log_probabilities,
+    make_judge,
+    mean_features,
+    read_group,
+)
 from robustirl.paper.studies.buses_results import HEADINGS, OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame, register_study
-from robustirl.planning import solve, state_occupancy
+from robustirl.planning import solve
 from robustirl.rewards import LinearReward
 from robustirl.theory import causal_entropy
 
 BIN_MILES = 5000
 FOLDS = 5
-WEAK_PRIOR = 0.01  # For groups without a replacement; with it the log-likelihood falls by 0.5 for a cost of 10.
-
-
-class Group(NamedTuple):
-    """A group of buses: its world at the discount of either objective, and what was recorded."""
-
-    number: int
-    world: MDP
-    matched_world: MDP
-    choices: Choices
-    episodes: Demonstrations
-
-    @property
-    def penalty(self) -> float:
-        """How strong a prior the cost needs: none where engines were replaced."""
-        return 0.0 if self.choices.actions.any() else WEAK_PRIOR
-
-
-class Judge(NamedTuple):
-    """What a group's own choices say about the cost: the best policy for it, and how sure it is."""
-
-    policy: Float[np.ndarray, "S A"]
-    inference: Inference
-    features: Float[np.ndarray, " d"]
-    entropy: float
-
-
-def read_group(number: int, discount: float, matched_discount: float) -> Group:
-    """Return a group with its worlds and records."""
-    env = envs.buses(number, discount=discount)
-    matched = envs.buses(number, discount=matched_discount).mdp()
-    return Group(number, env.mdp(), matched, recorded_choices(env), recorded(env))
-
-
-def cost_model() -> LinearReward:
-    """Return Rust's linear cost: two features of state and action."""
-    env = envs.buses(4)
-    return LinearReward(env.features, names=env.feature_names)
-
-
-def mean_features(world: MDP, policy: Float[np.ndarray, "S A"], features: Float[np.ndarray, "S A d"]) -> np.ndarray:
-    """Return the discounted mean of the features under a policy, `[d]`.
-
-    Example:
-        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
-        >>> mean_features(world, np.array([[0.25, 0.75]]), np.array([[[1.0, 0.0], [0.0, 2.0]]])).tolist()
-        [0.25, 1.5]
-    """
-    visits = np.asarray(state_occupancy(world, policy))
-    return np.einsum("s,sa,sad->d", visits, policy, features)
-
-
-def make_judge(group: Group, costs: LinearReward) -> Judge | None:
-    """Return what a group's own choices say about its cost; None where no engine was replaced."""
-    if not group.choices.actions.any():
-        return None
-    found = fit(group.world, group.choices, alpha=1.0, reward=costs, objective="likelihood")
-    policy = np.asarray(found.player)
-    return Judge(
-        policy,
-        infer(found, group.world, group.choices, costs),
-        mean_features(group.world, policy, np.asarray(costs.features)),
-        float(causal_entropy(group.world, policy)),
-    )
 
 
 def policies(source: Group, target: Group, costs: LinearReward, tail: str) -> Iterator[tuple[str, float, np.ndarray]]:
@@ -144,12 +88,6 @@ def _ways(
     yield f"robust auto, {objective}", chosen, players[alphas.index(chosen)]
     best = int(np.argmax(fitness))
     yield f"hindsight, {objective}", alphas[best], players[best]
-
-
-def log_probabilities(policy: Float[np.ndarray, "S A"], choices: Choices) -> Float[np.ndarray, " N"]:
-    """Return the log-probability of every choice; minus infinity for what the policy rules out."""
-    with np.errstate(divide="ignore"):
-        return np.log(policy[choices.states, choices.actions])
 
 
 def judge_policy(
@@ -240,3 +178,9 @@ class BusesStudy:
             at = group.choices.states[group.choices.actions == 1]
             seen = f", at {BIN_MILES * (at.mean() + 0.5):,.0f} miles on average" if at.size else ""
             frame.say(f"group {number}: {len(group.choices)} months, {at.size} engines replaced{seen}")
+        if (test := compare_costs(list(groups.values()), costs)) is not None:
+            names = " and ".join(map(str, test.groups))
+            frame.say(
+                f"one cost for groups {names}: twice the log-likelihood lost is {test.statistic:.2f}, chi-squared with"
+                f" {test.freedom} degrees of freedom (p = {test.p_value:.2g})"
+            )
