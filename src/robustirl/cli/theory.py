@@ -61,8 +61,9 @@ class Theory(LogOptions, WorldOptions):
     radius: float | None = None
     """With --guarantee: how far, in l1, every row of the expert's world may be from the learner's; 0 if omitted. States
     that are never left are taken as they are."""
-    alpha: float | None = None
-    """The player's chance of control; by the rule 1 - d/2 when left out."""
+    alpha: Literal["auto"] | float = "auto"
+    """The player's chance of control. For two worlds auto is the rule 1 - d/2; with --guarantee it is what `robustirl
+    fit` would choose from the demonstrations."""
     discount: float | None = None
     """The discount; the environment's when left out."""
     expert: Literal["soft", "optimal"] | None = None
@@ -101,7 +102,7 @@ def run_theory(command: Theory) -> int:
         command.noise_model,
         command.learner_noise,
         noises,
-        alpha=command.alpha,
+        alpha=None if isinstance(command.alpha, str) else command.alpha,
         expert=command.expert or "optimal",
         steps=PAPER_STEPS if command.steps is None else command.steps,
     )
@@ -136,7 +137,7 @@ def _require_no_expert(command: Theory) -> None:
         raise InvalidInputError("--occupancy and --demos both stand for the expert; give one of them.")
     alpha = () if command.guarantee else ("alpha",)
     for field in (*alpha, "out", "expert_noise", "expert", "steps", "sweep"):
-        if (value := getattr(command, field)) is not None:
+        if (value := getattr(command, field)) not in (None, "auto"):
             name, shown = field.replace("_", "-"), " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise InvalidInputError(
                 f"--{name} {shown} is for fits and bounds, which need the expert's world and its true reward, not"
@@ -164,10 +165,11 @@ def _from_demos(command: Theory, environment: envs.Environment) -> int:
     learner = environment.mdp(command.learner_noise, command.noise_model)
     tail = command.tail or "chain"
     if command.guarantee:
-        alpha, radius = command.alpha or 1.0, command.radius or 0.0
-        found = report_guarantee(learner, given, radius=radius, alpha=alpha, tail=tail)
+        radius = command.radius or 0.0
+        found, alpha = report_guarantee(learner, given, radius=radius, alpha=command.alpha, tail=tail)
         _say(f"{environment.name}, learner's noise {command.learner_noise:g}, demonstrations from {command.demos}")
-        _say(f"the policy is that of a fit with α = {alpha:g}")
+        chosen = ", chosen from the demonstrations" if command.alpha == "auto" else ""
+        _say(f"the policy is that of a fit with α = {alpha:g}{chosen}")
         _say(found.summary())
         return 0
     report = report_demonstrations(learner, given, tail=tail)

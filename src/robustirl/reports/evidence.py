@@ -1,6 +1,7 @@
 """What the theory says from an expert's occupancy, or demonstrations of it, without the expert's world."""
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from robustirl.demonstrations import (
     estimate_alpha,
     estimate_occupancy,
 )
-from robustirl.irl import fit
+from robustirl.irl import RobustIRL
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.theory import Closest, Guarantee, Matching, closest_occupancy, find_matching_policy, guarantee
 
@@ -77,27 +78,32 @@ def report_demonstrations(learner: MDP, demonstrations: Demonstrations, *, tail:
 
 
 def report_guarantee(
-    learner: MDP, demonstrations: Demonstrations, *, radius: float, alpha: float = 1.0, tail: str = "chain"
-) -> Guarantee:
-    """Return the guarantee of a policy that is fitted to the demonstrations.
+    learner: MDP,
+    demonstrations: Demonstrations,
+    *,
+    radius: float,
+    alpha: float | Literal["auto"] = "auto",
+    tail: str = "chain",
+) -> tuple[Guarantee, float]:
+    """Return the guarantee of a policy that is fitted to the demonstrations, and α of that fit.
 
     Args:
         learner: M^L.
         demonstrations: What the expert did.
         radius: How far the expert's world, and the one the policy will act in, may be from the learner's. States that
             are never left are taken as they are.
-        alpha: α of the fit.
+        alpha: α of the fit, or "auto" to choose it as `RobustIRL` does.
         tail: See `estimate_occupancy`.
 
     Example:
         >>> from robustirl.envs import ThreeState
         >>> walks = Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True)
-        >>> round(report_guarantee(ThreeState().mdp(noise=0.0), walks, radius=0.0).shortfall, 2)
-        0.01
+        >>> found, alpha = report_guarantee(ThreeState().mdp(noise=0.0), walks, radius=0.0)
+        >>> round(found.shortfall, 2), alpha
+        (0.01, 1.0)
     """
     demonstrations.check_against(learner)
-    estimate = estimate_occupancy(demonstrations, learner, tail=tail)
-    learned = fit(learner, estimate.occupancy, alpha=alpha, throw=False)
+    learned = RobustIRL(alpha, tail=tail, throw=False).fit(learner, demonstrations)
     ends = absorbing_states(learner)[:, None]
     by_pair = np.where(ends, 0.0, np.full(np.asarray(learner.mask).shape, radius))
-    return guarantee(learner, demonstrations, learned.player, radius=by_pair)
+    return guarantee(learner, demonstrations, learned.policy_, radius=by_pair), float(np.asarray(learned.alpha_))
