@@ -65,7 +65,7 @@ def defaults():
     found = {}
     for room in ROOMS:
         module = importlib.import_module(f"robustirl.{room}".rstrip("."))
-        for name in module.__all__:
+        for name in dict.fromkeys([*module.__all__, *getattr(module, "DOCUMENTED", ())]):
             thing = getattr(module, name)
             place = f"{room}.{name}".lstrip(".")
             if inspect.isclass(thing):
