@@ -4,6 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from robustirl.plotting import plain_text, save_figure
+from robustirl.plotting.style import PowersOfTen
 
 NAMES = {
     "one dollar": ("a$b", "a$b"),
@@ -30,3 +31,25 @@ def test_a_name_is_drawn_as_it_is_written(tmp_path, what, formula):
 
 def test_a_long_name_is_cut():
     assert len(plain_text("x" * 10**6)) < 300
+
+
+def test_a_figure_is_drawn_once_for_each_file_and_left_as_it_was(tmp_path, monkeypatch):
+    draws = []
+    drawn = Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (draws.append(renderer), drawn(self, renderer)))
+    figure = Figure(figsize=(2, 1.5), layout="constrained")
+    axes = figure.subplots()
+    axes.semilogy([0, 1], [1e-3, 1e2])
+    before = figure.dpi, figure.canvas, figure.get_layout_engine()
+    png, svg = save_figure(figure, tmp_path / "figure")
+    assert len(draws) == 2
+    assert (figure.dpi, figure.canvas, figure.get_layout_engine()) == before
+    texts = [comment.split(" -->")[0] for comment in svg.read_text(encoding="utf-8").split("<!-- ")[1:]]
+    assert "10⁻³" in texts  # As text: a formula takes longer to set than a curve to draw.
+    assert not any("$" in text for text in texts)
+    width = int.from_bytes(png.read_bytes()[16:20], "big")
+    assert width == 2 * 160
+
+
+def test_powers_of_ten_are_text():
+    assert [PowersOfTen()(x) for x in (1e-4, 1.0, 3e10, 0.0)] == ["10⁻⁴", "10⁰", "3×10¹⁰", "0"]

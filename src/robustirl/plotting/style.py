@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
@@ -101,17 +103,32 @@ def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str])
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and return both paths."""
-    written = []
-    with matplotlib.rc_context(STYLE):
-        engine = figure.get_layout_engine()
-        set_plain_powers(figure)
-        figure.draw_without_rendering()  # The layout takes as long as the drawing; one serves both files.
-        figure.set_layout_engine("none")
-        for suffix in ("png", "svg"):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, metadata={"Date": None} if suffix == "svg" else {"Software": None})
-            written.append(path.with_name(f"{path.name}.{suffix}"))
-            write_atomically(written[-1], buffer.getvalue())
+    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and return both paths.
+
+    `Figure.savefig` draws twice for each file, and a layout takes as long as a drawing. So the canvases are asked
+    directly, and the layout that the first of them makes serves both.
+    """
+    written, canvas, dpi, engine = [], figure.canvas, figure.dpi, figure.get_layout_engine()
+    set_plain_powers(figure)
+    try:
+        with matplotlib.rc_context(STYLE):
+            for suffix, write in (("png", _write_png), ("svg", _write_svg)):
+                figure.dpi = STYLE["savefig.dpi"]
+                buffer = io.BytesIO()
+                write(figure, buffer)
+                figure.set_layout_engine("none")
+                written.append(path.with_name(f"{path.name}.{suffix}"))
+                write_atomically(written[-1], buffer.getvalue())
+    finally:
         figure.set_layout_engine(engine)
+        figure.set_canvas(canvas)
+        figure.dpi = dpi
     return written
+
+
+def _write_png(figure: Figure, buffer: io.BytesIO) -> None:
+    FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
+
+
+def _write_svg(figure: Figure, buffer: io.BytesIO) -> None:
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
