@@ -45,7 +45,7 @@ def test_a_figure_is_drawn_once_for_each_file_and_left_as_it_was(tmp_path, monke
     assert len(draws) == 2
     assert (figure.dpi, figure.canvas, figure.get_layout_engine()) == before
     texts = [comment.split(" -->")[0] for comment in svg.read_text(encoding="utf-8").split("<!-- ")[1:]]
-    assert "10⁻³" in texts  # As text: a formula takes longer to set than a curve to draw.
+    assert "10⁻²" in texts  # As text: a formula takes longer to set than a curve to draw.
     assert not any("$" in text for text in texts)
     width = int.from_bytes(png.read_bytes()[16:20], "big")
     assert width == 2 * 160
