@@ -13,7 +13,7 @@ from robustirl._runtime import require_output_folder
 from robustirl.cli.console import PhaseBars, console, errors, say_files, say_outcome
 from robustirl.cli.engines import HERE, Where, engine_of
 
-HELP = """Run a study beyond the paper's figures. The same command continues where an interrupt or a kill left it.
+HELP = """Run a study beyond the paper's figures. If it keeps its runs, the same command continues where it was stopped.
 
 As in
 

@@ -10,6 +10,7 @@ from robustirl.irl import infer
 from robustirl.mdp import MDP
 from robustirl.paper.studies.buses import BusesStudy, judge_policy
 from robustirl.paper.studies.buses_groups import Group, compare_costs, log_probabilities, make_judge
+from robustirl.paper.studies.buses_resampling import resampled_gains
 from robustirl.paper.studies.buses_results import OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame
 from robustirl.rewards import LinearReward
@@ -105,14 +106,21 @@ def test_one_cost_for_two_groups_is_tested_by_the_likelihood():
 
 
 @pytest.mark.slow
+def test_in_one_state_transfer_and_standard_are_the_same():
+    group = one_state([1] * 25 + [0] * 75)
+    assert resampled_gains(group, group, COSTS, 3) == pytest.approx(np.zeros(3), abs=1e-9)
+
+
+@pytest.mark.slow
 def test_the_study_goes_both_ways(tmp_path):
-    BusesStudy(groups=(4, 3)).run(Frame(tmp_path, say=lambda text: None))
+    BusesStudy(groups=(4, 3), resamples=3).run(Frame(tmp_path, say=lambda text: None))
     rows = [line.split(" | ") for line in (tmp_path / "buses.md").read_text().splitlines()[2:]]
     assert len(rows) == 2 * 8 + 2 + 2
     standard = {
         (row[0].strip("| "), row[1]): float(row[4].split()[0]) for row in rows if row[2] == "standard, likelihood"
     }
     assert standard == {("3", "4"): -0.04163, ("4", "3"): -0.04180}
+    assert len((tmp_path / "buses-resampled.md").read_text().splitlines()) == 4
     own = [row for row in rows if row[2] == "own cost"]
     # Rust's costs predict 33 and 27 replacements where there were as many.
     assert [round(float(row[6])) for row in own] == [33, 27]

@@ -41,6 +41,8 @@ from robustirl.paper.studies.buses_groups import (
     mean_features,
     read_group,
 )
+from robustirl.paper.studies.buses_resampling import HEADINGS as RESAMPLED_HEADINGS
+from robustirl.paper.studies.buses_resampling import resampled_rows
 from robustirl.paper.studies.buses_results import HEADINGS, OTHERS, Row, cells, mean_and_error, summarize
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.planning import solve
@@ -148,6 +150,8 @@ class BusesStudy:
     """That for occupancy matching: records last 24 to 125 months, and what follows them is a guess."""
     tail: str = "chain"
     """What follows a record; see `estimate_occupancy`."""
+    resamples: int = 200
+    """How many times to draw buses anew, for an interval of transfer's gain over standard; 0 for none."""
 
     def run(self, frame: Frame) -> None:
         """Write the table of all ways and pairs, and a summary."""
@@ -174,6 +178,9 @@ class BusesStudy:
         frame.progress("pairs of groups", len(pairs), len(pairs))
         frame.write_table("buses", HEADINGS, map(cells, rows))
         frame.write_table("buses-summary", *summarize(rows))
+        if self.resamples > 0:
+            table = resampled_rows(list(groups.values()), costs, self.resamples)
+            frame.write_table("buses-resampled", RESAMPLED_HEADINGS, table)
         for number, group in groups.items():
             at = group.choices.states[group.choices.actions == 1]
             seen = f", at {BIN_MILES * (at.mean() + 0.5):,.0f} miles on average" if at.size else ""
