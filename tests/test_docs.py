@@ -35,23 +35,9 @@ SLOW = {
     "sweeps.md",
 }  # Pages whose programs take longer than the fast suite allows.
 SILENT = {"continuous.md"}  # Pages that print what is not promised.
-# What other rooms are for the command line or for the library itself.
-DOCUMENTED = {
-    f"robustirl.{room}"
-    for room in (
-        "control",
-        "demonstrations",
-        "envs",
-        "irl",
-        "mdp",
-        "planning",
-        "plotting",
-        "rewards",
-        "sweeps",
-        "theory",
-    )
-}
 ROOMS = [info.name for info in pkgutil.iter_modules(robustirl.__path__, "robustirl.") if info.ispkg]
+# Other rooms are for the command line or for the library itself.
+DOCUMENTED = {room for room in ROOMS if hasattr(importlib.import_module(room), "DOCUMENTED")}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 import csv
 
-from robustirl.paper.studies.guarantees import GuaranteesStudy, make_pair, simulate, table, to_csv
+from robustirl.paper.studies.guarantees import GuaranteesStudy, make_pair, simulate, table
 from robustirl.paper.studies.registry import Frame
+from robustirl.paper.studies.rows import to_csv
 
 
 def test_one_pair_by_hand():
@@ -14,7 +15,7 @@ def test_one_pair_by_hand():
     assert row.attained <= row.shortfall <= row.without_data
     (line,) = table([row])
     assert line[:4] == ("three-state, d = 0", "uniform", "50", "1 of 1")
-    assert next(csv.DictReader(to_csv([row]).splitlines()))["policy"] == "uniform"
+    assert next(csv.DictReader(to_csv(type(row), [row]).splitlines()))["policy"] == "uniform"
 
 
 def test_an_empty_choice_writes_an_empty_table(tmp_path):

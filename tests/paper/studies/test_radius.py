@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from robustirl.mdp import MDP
-from robustirl.paper.studies.radius import RADII, Row, rows_of, summarize, to_csv
+from robustirl.paper.studies.radius import RADII, Row, rows_of, summarize
+from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.strangers_worlds import Pair
 
 
@@ -33,7 +34,7 @@ def test_the_table_compares_with_no_radius_of_the_same_draw():
     assert lines[0] == ("20", "none", "0", "0.200", "nan", "0 of 1", "0 of 1", "1e+02")
     assert lines[1][5:7] == ("0 of 1", "1 of 1")
     assert lines[5][5:7] == ("1 of 1", "0 of 1")
-    assert to_csv([row]).splitlines()[1] == "a,False,20,0,none,0,0,0.001,100,0.2"
+    assert to_csv(type(row), [row]).splitlines()[1] == "a,False,20,0,none,0,0,0.001,100,0.2"
 
 
 @pytest.mark.slow

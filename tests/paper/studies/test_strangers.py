@@ -9,7 +9,8 @@ from robustirl.irl import fit
 from robustirl.mdp import MDP
 from robustirl.paper.studies import strangers
 from robustirl.paper.studies.registry import Frame
-from robustirl.paper.studies.strangers import Row, StrangersStudy, confusion, rows_of, summarize, to_csv
+from robustirl.paper.studies.rows import to_csv
+from robustirl.paper.studies.strangers import Row, StrangersStudy, confusion, rows_of, summarize
 from robustirl.paper.studies.strangers_mismatches import MISMATCHES, mismatched_pair
 from robustirl.paper.studies.strangers_worlds import LARGEST, Pair, random_pair
 from robustirl.paper.studies.warehouse import racks, warehouse, warehouse_pairs, warehouse_reward
@@ -49,7 +50,7 @@ def test_tables_count_what_is_there():
     bad = dataclasses.replace(ROW, judgment="do not use", regret=0.9, status="settled", alpha=0.9)
     assert confusion([ROW, ROW, bad]) == [("trust", 2, 0, 0), ("doubt", 0, 0, 0), ("do not use", 0, 0, 1)]
     assert summarize([ROW, bad])[1][:6] == ("random", "0.9", "1", "0", "1", "0")
-    assert to_csv([ROW]).splitlines()[1] == (
+    assert to_csv(Row, [ROW], without=["why"]).splitlines()[1] == (
         "a,random,5,0.9,False,1,False,0,converged,0.1,1e-05,0.01,0,0,0.02,30,trust"
     )
 

@@ -5,12 +5,10 @@ only, and `theory.guarantee` bounds its shortfall. The true reward is known here
 worst world of the radius is, too: a guarantee holds if it is not exceeded.
 """
 
-import csv
 import dataclasses
-import io
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -21,6 +19,7 @@ from robustirl.demonstrations import estimate_occupancy, sample_demonstrations
 from robustirl.irl import fit
 from robustirl.mdp import MDP, absorbing_states, as_count, dynamics_distance, uniform_policy
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.paper.studies.rows import to_csv
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.sweeps import writing_to
 from robustirl.theory import Surroundings, guarantee
@@ -139,16 +138,6 @@ def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return lines
 
 
-def to_csv(rows: Iterable[Row]) -> str:
-    """Return the rows as a CSV file, numbers with four digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in dataclasses.fields(Row)])
-    for row in rows:
-        writer.writerow([f"{cell:.4g}" if isinstance(cell, float) else cell for cell in dataclasses.astuple(row)])
-    return text.getvalue()
-
-
 @register_study("guarantees")
 @dataclasses.dataclass(frozen=True)
 class GuaranteesStudy:
@@ -174,7 +163,7 @@ class GuaranteesStudy:
         frame.out.mkdir(parents=True, exist_ok=True)
         path = frame.out / "guarantees.csv"
         with writing_to(frame.out):
-            write_atomically(path, to_csv(rows))
+            write_atomically(path, to_csv(Row, rows))
         frame.files.append(path)
         frame.write_table("guarantees", HEADINGS, table(rows))
         if rows:

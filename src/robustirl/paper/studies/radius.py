@@ -11,12 +11,10 @@ A share of 0 is the default: match as closely as can be. The expert is optimal i
 `strangers`, in the learner's world, by the true reward, which no fit has seen.
 """
 
-import csv
 import dataclasses
-import io
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import jax
 import numpy as np
@@ -28,6 +26,7 @@ from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_
 from robustirl.irl import fit
 from robustirl.mdp import MDP, as_count, uniform_policy
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.strangers_worlds import Pair, random_pair
 from robustirl.planning import discounted_return, expert_policy
 from robustirl.sweeps import writing_to
@@ -126,16 +125,6 @@ def _mean(numbers: Sequence[float]) -> float:
     return float(np.mean(numbers)) if numbers else math.nan
 
 
-def to_csv(rows: Iterable[Row]) -> str:
-    """Return the rows as a CSV file, numbers with four digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in dataclasses.fields(Row)])
-    for row in rows:
-        writer.writerow([f"{cell:.4g}" if isinstance(cell, float) else cell for cell in dataclasses.astuple(row)])
-    return text.getvalue()
-
-
 HEADINGS = ("episodes", "radius", "share", "regret", "with mismatch", "better", "worse", "median largest reward")
 
 
@@ -162,6 +151,6 @@ class RadiusStudy:
         frame.out.mkdir(parents=True, exist_ok=True)
         path = frame.out / "radius.csv"
         with writing_to(frame.out):
-            write_atomically(path, to_csv(rows))
+            write_atomically(path, to_csv(Row, rows))
         frame.files.append(path)
         frame.write_table("radius", HEADINGS, summarize(rows))

@@ -10,9 +10,7 @@ It is 0 for a policy as good as the optimal one, and 1 for one that is no better
 thresholds of `robustirl.irl.judgment` were chosen by the groups that are not held out.
 """
 
-import csv
 import dataclasses
-import io
 import math
 import time
 import warnings
@@ -27,6 +25,7 @@ from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_occ
 from robustirl.irl import Trust, fit, judge, select_alpha
 from robustirl.mdp import MDP, as_count, uniform_policy
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.strangers_mismatches import mismatched_pair
 from robustirl.paper.studies.strangers_worlds import Pair, gymnasium_pairs, random_pair, registered_pairs
 from robustirl.paper.studies.warehouse import warehouse_pairs
@@ -199,18 +198,6 @@ def _kind(row: Row) -> str:
     return "auto" if row.chosen else f"{row.alpha:g}"
 
 
-def to_csv(rows: Iterable[Row]) -> str:
-    """Return the rows as a CSV file, numbers with four digits; all but the sentences."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in dataclasses.fields(Row) if field.name != "why"]
-    writer.writerow(names)
-    for row in rows:
-        cells = [getattr(row, name) for name in names]
-        writer.writerow([f"{cell:.4g}" if isinstance(cell, float) else cell for cell in cells])
-    return text.getvalue()
-
-
 def pairs_of(study: "StrangersStudy") -> list[Pair]:
     """Return all pairs of a study, in order."""
     count = as_count("the number of random worlds", study.worlds)
@@ -251,7 +238,7 @@ class StrangersStudy:
         frame.out.mkdir(parents=True, exist_ok=True)
         path = frame.out / "strangers.csv"
         with writing_to(frame.out):
-            write_atomically(path, to_csv(rows))
+            write_atomically(path, to_csv(Row, rows, without=["why"]))
         frame.files.append(path)
         headings = ("worlds", "α", "fits", "converged", "settled", "budget", "median seconds", "median gap")
         frame.write_table("strangers", headings, summarize(rows))
