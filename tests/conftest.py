@@ -6,6 +6,7 @@ they do so in double precision.
 
 import contextlib
 import functools
+import gc
 import importlib.metadata
 import os
 import pathlib
@@ -32,6 +33,7 @@ from robustirl.errors import InvalidInputError
 # Workers and the commands that tests start share what one of them has compiled, and the next session finds it.
 use_compilation_cache()
 tracebacks.keep_frames = True  # A test that fails shows where.
+gc.set_threshold(100_000, 50, 100)  # Walking through all objects of JAX every so often takes a tenth of the time.
 
 # The default and `thorough` (`make test-all`) draw the same examples every time; `pytest --hypothesis-profile=explore`
 # looks for new ones.

@@ -81,6 +81,7 @@ def test_the_largest_of_some_numbers_is_a_discrete_action():
     assert (table.width, table.action_size, table.reset().sum(1).tolist()) == (16, 4, [1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_a_fit_in_a_vector_environment_has_a_verdict():
     world = from_gymnasium_vector("CartPole-v1", environments=8)
     seen = record(world, linear_policy(4, 2), episodes=3, key=KEY).without_actions()
