@@ -10,7 +10,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.studies import transfer, transfer_families
 from robustirl.paper.studies.registry import Frame
-from robustirl.paper.studies.transfer import RewardTransfer, curves, interval, measure, regret, summarize
+from robustirl.paper.studies.transfer import RewardTransfer, as_learned, curves, interval, measure, regret, summarize
 from robustirl.paper.studies.transfer_families import Family, make_family, never_replace
 from robustirl.paper.studies.transfer_methods import METHODS, register_method
 from tests.commands import robustirl
@@ -47,6 +47,14 @@ def test_regret_is_zero_for_the_truth_and_one_for_what_acts_like_chance():
     assert regret(world, truth, np.zeros((1, 2))) == pytest.approx(1)
     # Against a plain policy that always takes the worse action, chance has a regret of a half.
     assert regret(world, truth, np.zeros((1, 2)), lambda _: np.array([[1.0, 0.0]])) == pytest.approx(0.5)
+
+
+def test_rewards_that_are_none_are_refused_by_the_name_of_their_method():
+    world = MDP([[[1.0], [1.0]]], discount=0.5)
+    assert as_learned("mine", [[1, 2]], world).tolist() == [[1.0, 2.0]]
+    for reward, reason in (([1.0, 2.0], r"of shape \(2,\)"), ([np.nan], "entries"), (["much"], "entries")):
+        with pytest.raises(InvalidInputError, match=f"the method 'mine' returned a reward .*{reason}"):
+            as_learned("mine", reward, world)
 
 
 def test_an_interval_of_one_draw_has_no_width():

@@ -10,7 +10,7 @@ random one, or for buses one that never replaces an engine.
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -63,13 +63,35 @@ def measure(family: Family, episodes: int, draws: int, frame: Frame) -> Regrets:
     regrets = np.zeros((len(METHODS), len(family.changes), draws))
     for draw in range(draws):
         lesson = family.lesson(episodes, draw)
-        for m, method in enumerate(METHODS.values()):
-            learned = np.asarray(method(lesson))
+        for m, (name, method) in enumerate(METHODS.items()):
+            learned = as_learned(name, method(lesson), lesson.world)
             regrets[m, :, draw] = [
                 regret(change.world, family.reward, learned, family.baseline) for change in family.changes
             ]
             frame.progress(f"learning on {family.name}", draw * len(METHODS) + m + 1, draws * len(METHODS))
     return Regrets(tuple(METHODS), family.changes, regrets)
+
+
+def as_learned(name: str, reward: Any, world: MDP) -> Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]:
+    """Return what a method gave as a reward, or refuse it by the method's name.
+
+    Example:
+        >>> as_learned("mine", [1.0, 2.0], MDP([[[1.0], [1.0]]], discount=0.5))
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: the method 'mine' returned a reward of shape (2,), but finite numbers of
+            shape (1,) or (1, 2) are needed.
+    """
+    learned = np.asarray(reward)
+    shapes = ((world.num_states,), (world.num_states, world.num_actions))
+    if learned.shape not in shapes or learned.dtype.kind not in "iuf" or not np.isfinite(learned).all():
+        shown = (
+            f"of shape {learned.shape}" if learned.shape not in shapes else "with entries that are no finite numbers"
+        )
+        raise InvalidInputError(
+            f"the method {name!r} returned a reward {shown}, but finite numbers of shape {shapes[0]} or {shapes[1]} are"
+            " needed."
+        )
+    return learned.astype(np.float64)
 
 
 def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
