@@ -34,7 +34,7 @@ class Make(WorldOptions):
 
     env: Annotated[str, tyro.conf.arg(help=f"The expert's world, with a reward: {WORLDS}.")]
     out: Path
-    """The file to write: .npz, .jsonl, .csv or .parquet, or minari:ID."""
+    """The file to write: .npz, .jsonl, .csv or .parquet, or minari:ID, or imitation:FOLDER."""
     episodes: int = 1000
     """How many episodes."""
     horizon: int = 1000
@@ -71,13 +71,14 @@ class Inspect(LogOptions, WorldOptions):
 class Convert(LogOptions):
     """Write demonstrations in another format, which the suffix of the target names.
 
-    Read are .npz, .jsonl, .csv, .parquet, folders of imitation's trajectories and minari:ID; written are the files and
-    minari:ID.
+    Read are .npz, .jsonl, .csv, .parquet, folders of imitation's trajectories and minari:ID; written are the files,
+    minari:ID and imitation:FOLDER.
 
     As in
 
         robustirl convert trips.csv trips.parquet
         robustirl convert minari:me/lake-v0 lake.csv
+        robustirl convert walks.csv imitation:walks
     """
 
     source: Annotated[Path, tyro.conf.Positional]

@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, from_rollout_buffer, from_trajectories
+from robustirl.demonstrations import Demonstrations, from_rollout_buffer, from_trajectories, load, save
 
 
 def walk(obs, acts, terminal=True):
@@ -44,3 +44,37 @@ def test_buffers_of_other_shapes_are_refused(refused, shape):
         from_rollout_buffer(buffer(np.zeros(shape, int), np.zeros((4, 1), int), np.zeros((4, 1))))
     with refused("'episode_starts'"):
         from_rollout_buffer(types.SimpleNamespace(observations=1, actions=2))
+
+
+def test_folders_of_imitation_are_written_as_it_reads_them(tmp_path):
+    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 2]], [[1, 0], [1]], terminated=[True, False])
+    save(walks, f"imitation:{tmp_path / 'walks'}")
+    assert load(tmp_path / "walks") == walks
+    assert load(f"imitation:{tmp_path / 'walks'}") == walks
+    assert sorted(path.name for path in (tmp_path / "walks").iterdir()) == [
+        "data-00000-of-00001.arrow",
+        "dataset_info.json",
+        "state.json",
+    ]
+
+
+def test_imitation_itself_reads_and_writes_the_same(tmp_path):
+    serialize = pytest.importorskip("imitation.data.serialize")
+    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 2]], [[1, 0], [1]], terminated=[True, False])
+    save(walks, f"imitation:{tmp_path / 'ours'}")
+    theirs = serialize.load(tmp_path / "ours")
+    assert from_trajectories(theirs) == walks
+    assert [dict(info) for info in theirs[0].infos] == [{}, {}]
+    serialize.save(tmp_path / "theirs", theirs)
+    assert load(tmp_path / "theirs") == walks
+
+
+def test_what_imitation_cannot_hold_is_refused(tmp_path, refused):
+    target = f"imitation:{tmp_path / 'new'}"
+    with refused("have actions, but only states were recorded"):
+        save(Demonstrations.from_arrays([[0, 1]], terminated=True), target)
+    with refused("episode 1 is a start state alone", "demos[demos.lengths > 1]"):
+        save(Demonstrations.from_arrays([[0, 1], [0]], [[1], []], terminated=True), target)
+    with refused("which was not recorded", "infer_terminated(world)"):
+        save(Demonstrations.from_arrays([[0, 1]], [[1]]), target)
+    assert not (tmp_path / "new").exists()

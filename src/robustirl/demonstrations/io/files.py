@@ -26,13 +26,14 @@ from robustirl._runtime import (
     read_arrays,
     read_regular,
     require_output_file,
+    require_output_folder,
     short_repr,
     short_traceback,
     write_atomically,
 )
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
-from robustirl.demonstrations.io.imitation import read_imitation_folder
+from robustirl.demonstrations.io.imitation import read_imitation_folder, write_imitation_folder
 from robustirl.demonstrations.io.minari import from_minari, to_minari
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
 from robustirl.demonstrations.io.tables import Names, TableOptions
@@ -42,6 +43,8 @@ from robustirl.errors import InvalidInputError
 
 MINARI = "minari:"
 """What a path begins with that is the id of a Minari dataset."""
+IMITATION = "imitation:"
+"""What a path begins with that is a folder of imitation's trajectories."""
 
 _log = logging.getLogger("robustirl")
 
@@ -50,7 +53,8 @@ _log = logging.getLogger("robustirl")
 def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     """Write the demonstrations to a file, whose suffix says how: .npz, .jsonl, .csv or .parquet.
 
-    The path `minari:ID` makes a dataset of Minari instead.
+    The path `minari:ID` makes a dataset of Minari instead, and `imitation:FOLDER` a folder that
+    `imitation.data.serialize.load` reads.
 
     Example:
         >>> import tempfile
@@ -62,6 +66,9 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     """
     if str(path).startswith(MINARI):
         to_minari(demonstrations, str(path).removeprefix(MINARI))
+        return
+    if str(path).startswith(IMITATION):
+        write_imitation_folder(demonstrations, Path(str(path).removeprefix(IMITATION)))
         return
     path = Path(path)
     write, _ = _format(path)
@@ -83,7 +90,9 @@ def require_place(path: str | os.PathLike[str]) -> None:
         robustirl.errors.InvalidInputError: walks.txt has the suffix '.txt', which names no known format; choose one of
         .npz, .jsonl, .csv, .parquet.
     """
-    if not str(path).startswith(MINARI):
+    if str(path).startswith(IMITATION):
+        require_output_folder(Path(str(path).removeprefix(IMITATION)))
+    elif not str(path).startswith(MINARI):
         _format(Path(path))
         require_output_file(Path(path))
 
@@ -139,7 +148,7 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
         _require_no_options(str(path), options)
         found = from_minari(str(path).removeprefix(MINARI))
         return found, f"{path}: {found.describe()}"
-    path = Path(path)
+    path = Path(str(path).removeprefix(IMITATION))
     if is_folder(path):
         _require_no_options(str(path), options)
         found = read_imitation_folder(path)
