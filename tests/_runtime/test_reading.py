@@ -48,7 +48,7 @@ def test_a_loader_refuses_what_is_no_file_at_once(tmp_path, loader, kind):
     words = r"file\.npz" if kind is directory else r"file\.npz cannot be read \(.+\)"
     with pytest.raises(InvalidInputError, match=words) as caught:
         LOADERS[loader](tmp_path / "file.npz")
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 60
     assert "\n" not in str(caught.value)
 
 

@@ -34,7 +34,7 @@ def address(tmp_path, monkeypatch):
 
 
 def _get(port: int, path: str = "/", host: str | None = None) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    connection = http.client.HTTPConnection(HOST, port, timeout=60)
     connection.request("GET", path, headers={"Host": host or f"{HOST}:{port}"})
     return connection.getresponse()
 

@@ -81,9 +81,9 @@ def test_the_likelihood_printed_for_no_discounting_is_above_the_largest_there_is
 
 def test_a_second_fit_takes_less_than_a_second(published):
     del published
-    began = time.perf_counter()
+    began = time.process_time()  # Not the clock: others may use the machine.
     learn()
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_discounts_beyond_9999_converge_to_a_limit(published):

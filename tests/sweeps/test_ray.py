@@ -93,7 +93,7 @@ def test_an_address_without_a_cluster_is_refused_before_anything_is_written(
     begin = time.monotonic()
     assert main(["reproduce", "three-state", *arguments, "--out", "new"]) == 2
     assert capsys.readouterr().err.startswith(f"robustirl: {sentence}")
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 60
     assert list(tmp_path.iterdir()) == []
 
 
