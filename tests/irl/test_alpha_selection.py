@@ -42,13 +42,14 @@ def curves(**given):
         ({"excess": [0, 0.06, 0.06]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
         ({"arrival": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # It waits.
         ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
-        ({"reach": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # For ever.
+        ({"reach": [1, 0.998, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # For ever.
         ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
         ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
         # The opponent misses 0.01 and 0.02 and explains nothing, which is allowed
         ({"distance": [0.0] * 3, "sampling_error": 0.1}, [1, 1, 0], ""),  # up to a tenth of the sampling error,
         ({"distance": [0.0] * 3, "sampling_error": 0.1, "direction": "calmer"}, [1, 0, 0], "moves the player by 0"),
         ({"distance": [0.0] * 3, "sampling_error": 0.02, "direction": "noisier"}, [1, 1, 1], ""),  # or all of it,
+        ({"distance": [0.0] * 3, "avoidable_gap": 0.06, "direction": "calmer"}, [1, 0, 0], "moves the player by 0"),
         ({"distance": [0.0] * 3, "avoidable_gap": 0.06}, [1, 1, 0], ""),  # a fifth of what a longer fit would match,
         # and, if noise is proved, 0.6 of what no policy can match.
         ({"gap": [0.02, 0.03, 0.04], "distance": [0.02] * 3, "direction": "noisier"}, [1, 1, 0], ""),

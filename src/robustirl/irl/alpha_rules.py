@@ -21,7 +21,7 @@ refuse both without knowing the cause.
 The slack is what distances cannot tell apart: a part of the sampling error of ρ_E, and a part of what standard IRL
 misses although some policy would not (a fit that was not carried to its end). Where the expert's own moves prove that
 its world is the noisier one (`demonstrations.estimate_alpha`), the opponent may also miss a part of g(1), because what
-no policy of the learner can match is noise.
+no policy of the learner can match is noise. Where the moves prove a calmer expert, there is no slack.
 
 Among the admissible α rewards decide. Standard IRL is fitted to each half of the episodes; its rewards judge the return
 of every player, and the difference between the two halves is the standard error. A gain counts less one standard error
@@ -39,12 +39,13 @@ from jaxtyping import Bool, Float
 FEWEST_EPISODES = 10  # Fewer do not give two halves worth comparing.
 SHARE = 0.8  # Of what the opponent changes, the part that may miss the expert.
 NEGLIGIBLE = 1e-3  # A gap in l1 that says nothing: fits end this far from their limits.
-SAMPLING = {"noisier": 1.0, "unknown": 0.1, "calmer": 0.05}  # Part of the sampling error that may be missed.
+SAMPLING = {"noisier": 1.0, "unknown": 0.1}  # Part of the sampling error that may be missed.
 UNFINISHED = 0.2  # Part of the gap of standard IRL above the least possible one that may be missed.
 UNMATCHED = 0.6  # Part of the gap of standard IRL that may be missed if the moves prove a noisier expert.
 EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
 OFTEN = 3.0
-LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost.
+LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost,
+LOST = 0.001  # and of those within 1000 steps; who is not there by then may never be.
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
 SMALL_GAP = NEGLIGIBLE / UNFINISHED  # Of standard IRL: whether it could be smaller makes no difference.
 WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
@@ -101,6 +102,8 @@ class AlphaCurves:
     @property
     def slack(self) -> float:
         """What the distances cannot tell apart."""
+        if self.direction == "calmer":
+            return NEGLIGIBLE
         slack = max(NEGLIGIBLE, UNFINISHED * self.avoidable_gap, SAMPLING[self.direction] * self.sampling_error)
         return slack + (UNMATCHED * float(self.gap[0]) if self.direction == "noisier" else 0.0)
 
@@ -127,7 +130,7 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
     fine &= (curves.explained >= -curves.slack) & (curves.excess <= curves.excess[0] + EXCESS)
     fine &= (curves.distance <= FARTHEST) & (curves.gap[0] <= WORST_STANDARD_GAP)
     fine[0] = True
-    return np.logical_and.accumulate(fine) & (np.minimum(curves.arrival, curves.reach) >= 1 - LATER)
+    return np.logical_and.accumulate(fine) & (curves.arrival >= 1 - LATER) & (curves.reach >= 1 - LOST)
 
 
 def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str]:
