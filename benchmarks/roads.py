@@ -173,8 +173,9 @@ class Study:
         return visits / count, sums.mean(0), spread, float(np.isin(last, ends).mean())
 
     def fit(self, world: MDP, visits: np.ndarray, model: LinearReward, alpha: float, steps: int) -> Any:
-        """Return a fit; with alpha below 1 by the default optimizer for it."""
-        return fit(world, visits, alpha=alpha, reward=model, steps=steps, throw=False)
+        """Return a fit; at alpha = 1 with plans to seven digits, which is far below the error of the trips."""
+        exact = 1e-7 if alpha == 1 else None
+        return fit(world, visits, alpha=alpha, reward=model, steps=steps, planner_tolerance=exact, throw=False)
 
     def errors(self, world: MDP, found: Any, features: Any, spread: np.ndarray) -> np.ndarray:
         """Return standard errors: H⁻¹ Σ H⁻¹, with H the curvature of the dual and Σ the covariance of the mean."""

@@ -11,13 +11,17 @@ import pytest
 from robustirl.mdp import MDP, shard_states
 
 PROGRAM = """
-import json, sys
+import json, re, sys
+import equinox as eqx
 import jax, numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
 import robustirl
 robustirl.enable_x64()
 from robustirl import envs, irl
 from robustirl.mdp import MarkovGame, extend_array, shard_states
-from robustirl.planning import solve, state_occupancy
+from robustirl.planning import Temperatures, solve, state_occupancy
+from robustirl.planning.columns import column_game
 
 rewards = np.where(np.random.default_rng(0).uniform(size=(40, 40)) < 0.2, -10.0, -1.0)
 rewards[0, 0] = 0.0
@@ -36,6 +40,21 @@ for model in ("uniform-action", "uniform-state"):
         "share": [int(s.data.shape[0]) for s in spread.initial.addressable_shards],
     }
 fits = [irl.fit(world, visits[0], alpha=0.9, steps=3) for world in (whole, spread)]
+
+# SciPy evaluates the soft policy of alpha = 1: (I - gamma P)^-1 (R + entropy).
+grid = shard_states(env.mdp(0.1, "uniform-action"))
+plan = solve(grid, env.reward)
+policy = np.asarray(plan.player)
+chain = grid.kernel.chain(list(policy.T)).sparse_part()
+earned = np.asarray(env.reward) - (policy * np.log(np.maximum(policy, 1e-300))).sum(1)
+theirs = scipy.sparse.linalg.spsolve(scipy.sparse.csc_array(scipy.sparse.eye_array(1600) - 0.95 * chain), earned)
+out["scipy"] = float(abs(theirs - np.asarray(plan.value)).max())
+
+# What devices send each other for one sweep.
+columns = column_game(MarkovGame(grid, 0.9), grid.initial, Temperatures())
+program = eqx.filter_jit(lambda c, v: c.values(v)).lower(columns, grid.initial).compile().compiled.as_text()
+out["sent"] = re.findall(r"= f64.([0-9]+).\\S* (collective-permute|all-gather|all-to-all)(?:-start)?[(]", program)
+
 odd = envs.GridWorld("odd", rewards=rewards[:37, :31], discount=0.95)
 spread = shard_states(odd.mdp(0.1, "uniform-action"))
 one = solve(MarkovGame(odd.mdp(0.1, "uniform-action"), 0.9), odd.reward)
@@ -69,6 +88,17 @@ def test_eight_devices_agree_with_one(found, model):
     assert found[model]["pieces"] == 8
     assert found[model]["share"] == [200] * 8
     assert found["fit"] < 1e-9
+
+
+@pytest.mark.slow
+def test_values_are_those_of_scipy(found):
+    assert found["scipy"] < 1e-8
+
+
+@pytest.mark.slow
+def test_devices_of_a_grid_exchange_no_more_than_its_border(found):
+    # A move along a row reaches one state of the next device, a move across rows a row of forty.
+    assert sorted(found["sent"]) == [["1", "collective-permute"]] * 2 + [["40", "collective-permute"]] * 2
 
 
 @pytest.mark.slow

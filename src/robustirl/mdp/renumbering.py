@@ -1,7 +1,8 @@
 r"""Number the states of a large world so that neighbors lie close together in memory; users never see it.
 
 A gather is as fast as its indices are close: a million states in random order take fifteen times as long a product as
-the same states in the order of reverse Cuthill and McKee. Solvers and fits work in that order and give their results
+the same states in the order of reverse Cuthill and McKee on a CPU, and on an H200 a solve of 10⁵ states takes twice as
+long, though they fit into its cache. Solvers and fits work in that order and give their results
 back in the world's own. The order of a kernel is computed once and kept as long as the kernel lives.
 """
 
@@ -9,7 +10,6 @@ import weakref
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
@@ -57,7 +57,7 @@ def renumbered(mdp: MDP) -> tuple[MDP, Order] | None:
         True
     """
     kernel = mdp.kernel
-    if mdp.num_states < LEAST_STATES or jax.default_backend() != "cpu" or not checks.concrete(mdp):
+    if mdp.num_states < LEAST_STATES or not checks.concrete(mdp):
         return None
     key = kernel.order_key()
     if key is None or len(key.sharding.device_set) > 1:

@@ -29,6 +29,9 @@ from robustirl.planning.solvers.base import NEWTON_MAX_STEPS, AbstractSolver
 from robustirl.planning.solvers.value_iteration import most_sweeps, sweep_to_solution
 from robustirl.planning.verdict import Solution, StoppingRule
 
+CPU_SWEEPS = 30  # On 10⁵ states of a grid at γ = 0.99 a solve takes 0.6 of the time it takes with 10.
+GPU_SWEEPS = 10  # There 30 take 1.2 times as long.
+
 State = tuple[Iterate, Progress]
 
 
@@ -36,7 +39,8 @@ class NewtonKrylov(AbstractSolver):
     """Take Newton steps whose systems are solved by BiCGStab or sweeps, without a matrix: for large worlds.
 
     Attributes:
-        sweeps: Value-iteration sweeps between the steps of a cold start.
+        sweeps: Value-iteration sweeps between the steps of a cold start. None decides by device: 30 on a CPU, 10 on a
+            GPU, where systems are solved by sweeps anyway.
         doubling: The number of steps without progress after which these sweeps double.
         inner_tol: The share of the residual that the solution of a system may leave in a cold start.
         max_inner: The iterations after which such a system is left as it is: float32 does not get further with more.
@@ -51,7 +55,7 @@ class NewtonKrylov(AbstractSolver):
         2.0
     """
 
-    sweeps: int = 10
+    sweeps: int | None = None
     doubling: int = 4
     inner_tol: float = 0.1
     max_inner: int = 250
@@ -133,7 +137,10 @@ class NewtonKrylov(AbstractSolver):
 
     def _sweep(self, columns: ColumnGame, value: Column, waiting: Int[Array, ""], always: bool) -> Column:
         """Sweep after a step: the more, the longer there was no progress."""
-        count = jnp.where(always | (waiting > 0), self.sweeps * 2 ** (waiting // self.doubling), 0)
+        sweeps = self.sweeps
+        if sweeps is None:
+            sweeps = CPU_SWEEPS if jax.default_backend() == "cpu" else GPU_SWEEPS
+        count = jnp.where(always | (waiting > 0), sweeps * 2 ** (waiting // self.doubling), 0)
         return jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
 
 
