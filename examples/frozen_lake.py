@@ -16,7 +16,7 @@ from gymnasium.envs.toy_text.frozen_lake import MAPS
 
 from robustirl import envs, irl, planning
 from robustirl.demonstrations import Demonstrations, load, rollout_gymnasium, save
-from robustirl.envs.gymnasium.tables import from_gymnasium
+from robustirl.envs import from_gymnasium
 
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
 plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})

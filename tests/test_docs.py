@@ -1,5 +1,6 @@
 """The documentation runs: its programs, its commands, its links, its table of the paper, its page of the API."""
 
+import ast
 import contextlib
 import dataclasses
 import importlib
@@ -241,6 +242,34 @@ def test_the_main_names_are_few_and_are_those_of_the_rooms():
     shown = {name.rpartition(".")[2] for name in names}
     listed = {name for room in DOCUMENTED for name in importlib.import_module(room).__all__}
     assert listed <= shown, "a main name stands on docs/api/index.md; other names belong into DOCUMENTED"
+
+
+def used_names(text):
+    """The names of rooms that a program uses, each with the module that it takes it from."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("robustirl."):
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Attribute) and f"robustirl.{ast.unparse(node.value)}" in DOCUMENTED:
+            yield f"robustirl.{ast.unparse(node.value)}", node.attr
+
+
+def test_pages_and_examples_use_documented_names():
+    """What a page shows is kept: a renamed name warns for one version."""
+    programs = [(page, block.text) for page in PAGES for block in blocks(page, "python")]
+    programs += [(path, path.read_text("utf-8")) for path in sorted((ROOT / "examples").glob("*.py"))]
+    own = {"robustirl.errors", "robustirl.types", "robustirl.cli", "robustirl.envs.physics"}
+    culprits = [
+        f"{path.name}: {module}.{name}"
+        for path, text in programs
+        for module, name in used_names(text)
+        if module not in own and name not in exports(module) and f"{module}.{name}" not in own
+        if not module.startswith("robustirl.paper")
+    ]
+    assert not culprits
+    assert list(used_names("from robustirl.mdp.mdp import MDP\nirl.fit")) == [
+        ("robustirl.mdp.mdp", "MDP"),
+        ("robustirl.irl", "fit"),
+    ]
 
 
 def test_every_room_has_a_page_of_the_api():

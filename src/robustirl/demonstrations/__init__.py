@@ -76,6 +76,7 @@ DOCUMENTED = [
     "from_trajectories",
     "load",
     "record",
+    "recorded",
     "recorded_choices",
     "rollout_gymnasium",
     "sample_demonstrations",

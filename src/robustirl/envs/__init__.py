@@ -91,6 +91,7 @@ DOCUMENTED = [
     "link_graph",
     "make",
     "names",
+    "node_positions",
     "object_world",
     "read_graph",
     "register",

@@ -31,7 +31,7 @@ def register(name: str, factory: Callable[..., Environment]) -> None:
 
 
 def unregister(name: str) -> None:
-    """Remove an environment from the registry."""
+    """Remove an environment from the registry; see the example of `register`."""
     if _factories.pop(name, None) is None:
         raise InvalidInputError(f"there is no environment {name!r} to unregister.")
 
@@ -52,7 +52,12 @@ def make(name: str, **options: object) -> Environment:
 
 
 def names() -> tuple[str, ...]:
-    """Return the registered names, in order of registration."""
+    """Return the registered names, in order of registration.
+
+    Example:
+        >>> names()[:2]
+        ('gridworld-1', 'gridworld-2')
+    """
     return tuple(_factories)
 
 

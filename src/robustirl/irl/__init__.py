@@ -125,6 +125,7 @@ DOCUMENTED = [
     "infer",
     "judge",
     "load_fit",
+    "profile_alpha",
     "save_fit",
     "select_alpha",
 ]

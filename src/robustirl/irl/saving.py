@@ -58,7 +58,7 @@ def save_fit(fit: Fit | RelativeEntropyFit | ImitationFit, path: str | os.PathLi
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit | ImitationFit:
-    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`."""
+    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`; see the example of `save_fit`."""
     note, arrays = read_archive(path)
     kind = next((kind for kind in KINDS if kind.name == note.get("kind")), TABULAR)
     return _understood(path, lambda: decode_fit(kind, note["fit"], arrays))

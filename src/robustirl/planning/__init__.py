@@ -62,17 +62,25 @@ __all__ = ["discounted_return", "expert_policy", "policy_value", "solve", "state
 """The main names: see `docs/api/index.md`."""
 
 DOCUMENTED = [
+    "AbstractSolver",
+    "Newton",
+    "NewtonKrylov",
+    "NewtonSparse",
     "Solution",
     "Temperatures",
+    "ValueIteration",
     "Verdict",
     "backward_induction",
     "discounted_return",
     "expert_policy",
+    "hard_backup",
     "policy_value",
     "sampled_total_return",
+    "soft_backup",
     "solve",
     "state_action_occupancy",
     "state_occupancy",
     "total_return",
+    "two_player_backup",
 ]
 """All names that are documented and kept; what else is imported here is for other rooms."""

@@ -44,13 +44,24 @@ def state_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, " S"]:
 
 @working_precision
 def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
-    """ρ(s,a) = ρ(s) π(a|s)."""
+    """ρ(s,a) = ρ(s) π(a|s).
+
+    Example:
+        >>> walk = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
+        >>> state_action_occupancy(walk, [[1.0], [1.0]]).tolist()
+        [[0.5], [0.5]]
+    """
     return state_occupancy(mdp, policy)[:, None] * as_policy(policy, mdp)
 
 
 @working_precision
 def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, ""]:
-    """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2)."""
+    """V^π = E[Σ γ^t R(s_t)] from the initial distribution: ⟨ρ, R⟩ / (1-γ) (Section 2.2).
+
+    Example:
+        >>> discounted_return(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).item()
+        6.0
+    """
     return _dot(mdp.initial, policy_value(mdp, policy, reward))
 
 

@@ -118,7 +118,14 @@ def two_player_backup(
     value: Float[Array, " S"],
     temperatures: Temperatures = Temperatures(),
 ) -> Backup:
-    """Back up the two-player game (Algorithm 2): soft for the player, hard for the opponent by default."""
+    """Back up the two-player game (Algorithm 2): soft for the player, hard for the opponent by default.
+
+    Example:
+        >>> game = MarkovGame(MDP([[[1.0], [1.0]]], discount=0.5), alpha=0.5)
+        >>> backup = two_player_backup(game, jnp.zeros(1), jnp.zeros(1))
+        >>> round(backup.value.item(), 6), backup.player.tolist()
+        (0.693147, [[0.5, 0.5]])
+    """
     mdp, alpha = game.mdp, game.alpha
     temperatures = as_temperatures(temperatures)
     expected, sure = _action_values(mdp, reward, value)
@@ -153,7 +160,14 @@ def soft_backup(
 
 @working_precision
 def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
-    """Apply the Bellman optimality operator (Appendix B); also return its greedy policy, ties shared evenly."""
+    """Apply the Bellman optimality operator (Appendix B); also return its greedy policy, ties shared evenly.
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
+        >>> value, policy = hard_backup(world, jnp.ones(1), jnp.zeros(1))
+        >>> value.item(), policy.tolist()
+        (1.0, [[0.5, 0.5]])
+    """
     return soft_backup(mdp, reward, value, temperature=0.0)
 
 

@@ -107,6 +107,12 @@ def save_figure(figure: Figure, path: Path) -> list[Path]:
 
     `Figure.savefig` draws twice for each file, and a layout takes as long as a drawing. So the canvases are asked
     directly, and the layout that the first of them makes serves both.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in save_figure(Figure(figsize=(1, 1)), Path(folder) / "empty")]
+        ['empty.png', 'empty.svg']
     """
     written, canvas, dpi, engine = [], figure.canvas, figure.dpi, figure.get_layout_engine()
     set_plain_powers(figure)

@@ -110,7 +110,15 @@ def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) 
 
 @working_precision
 def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> Bound:
-    """Bound, by Theorem 3, robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches."""
+    """Bound, by Theorem 3, robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> env = ThreeState(discount=0.5)
+        >>> bound = robust_bound(env.mdp(0.0), env.mdp(0.1), env.reward, alpha=0.9)
+        >>> round(bound.value, 6)  # 0.4, as Theorem 1 has it, and 2 · 0.1 · 1 / 0.25
+        1.2
+    """
     strength = 1 - float(as_alpha(alpha))
     opponent = 2 * strength * reward_magnitude(learner, reward) * _horizon(learner) ** 2
     return _total("Theorem 3", mismatch=_mismatch(learner, expert, reward), opponent=opponent)
