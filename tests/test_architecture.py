@@ -54,3 +54,22 @@ def test_compiled_functions_of_the_library_keep_a_bounded_number_of_programs():
     }
     assert not culprits, "use BoundedJit of robustirl._runtime"
     assert unbounded_programs(ast.parse("@eqx.filter_jit\ndef f(x): ...")) == ["f"]
+
+
+def unchecked_annotations(tree: ast.Module) -> list[str]:
+    """What beartype refuses, so that `make test-all` could not import the module."""
+    protocols = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases)
+        and not any(isinstance(d, ast.Name) and d.id == "runtime_checkable" for d in node.decorator_list)
+    ]
+    imported = [name.name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names]
+    return protocols + [name for name in imported if name == "Self"]
+
+
+def test_every_annotation_can_be_checked_while_tests_run():
+    found = {path.name: unchecked_annotations(ast.parse(path.read_text("utf-8"))) for path in PACKAGE.rglob("*.py")}
+    assert not {name: names for name, names in found.items() if names}
+    assert unchecked_annotations(ast.parse("from typing import Self\nclass P(Protocol): ...")) == ["P", "Self"]

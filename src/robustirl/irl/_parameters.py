@@ -1,7 +1,7 @@
 """What all estimators share: parameters by name, as scikit-learn's searches read and set them, and a fit or none."""
 
 import inspect
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 import optax
@@ -10,6 +10,9 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import NAMED_OPTIMIZERS
 from robustirl.irl.optimizers import rate_of_adam
 from robustirl.rewards import AbstractReward
+
+# beartype, which checks types while the slow tests run, knows typing.Self only where it is given the whole class.
+Estimator = TypeVar("Estimator", bound="Parameters")
 
 
 class NotFittedError(InvalidInputError, AttributeError):
@@ -29,7 +32,7 @@ class Parameters:
         """Return what the constructor was given."""
         return {name: getattr(self, name) for name in self._defaults()}
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self: Estimator, **parameters: Any) -> Estimator:
         """Choose some parameters anew; what was learned stays until the next fit."""
         known = self._defaults()
         for name in parameters:

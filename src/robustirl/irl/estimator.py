@@ -9,7 +9,7 @@ learner's world and the demonstrations are the data:
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import jax
 import numpy as np
@@ -100,7 +100,7 @@ class RobustIRL(Predictions):
     def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["adversarial"], **options: Any) -> RobustImitation: ...
 
     @overload
-    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> Self: ...
+    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> "RobustIRL": ...
 
     def __new__(cls, alpha: Any = "auto", *, algorithm: str = "mce", **options: Any) -> Any:
         if algorithm == "mce":

@@ -5,7 +5,7 @@ Only the chain of an array allocates |S|² numbers.
 """
 
 import abc
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -56,6 +56,7 @@ class AbstractChain(DeviceModule):
         return None
 
 
+@runtime_checkable
 class Inflow(Protocol):
     """Where a measure comes from: what turns the weights of a list chain round; see `inflow.py`."""
 

@@ -1,7 +1,7 @@
 """Guarantees from data over the number of episodes, beside what is attained and the truth."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import matplotlib
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from robustirl.plotting import OPTIMAL, ROBUST, STANDARD, STYLE
 
 
+@runtime_checkable
 class GuaranteeRow(Protocol):
     """The fields that are drawn; see `robustirl.paper.studies.guarantees.Row`."""
 
