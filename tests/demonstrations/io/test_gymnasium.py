@@ -55,3 +55,15 @@ def test_the_occupancy_of_taxi_rides_is_that_of_the_world(refused):
     assert exact[500] > 0.5
     with refused("the policy has shape (499, 6)", "(501, 6)"):
         rollout_gymnasium(made, policy[:499], episodes=1, horizon=1, seed=0)
+
+
+def test_agents_of_stable_baselines3_are_recorded_as_they_are():
+    class Agent:
+        """Answers as agents of stable-baselines3 do."""
+
+        def predict(self, observation):
+            return np.array({0: 1, 4: 1, 8: 2, 9: 2, 10: 1, 14: 2}[int(observation)]), None
+
+    env = gymnasium.make("FrozenLake-v1", is_slippery=False)
+    walks = rollout_gymnasium(env, Agent(), episodes=1, horizon=50, seed=0)
+    assert walks[0].states.tolist() == [0, 4, 8, 9, 10, 14, 15]

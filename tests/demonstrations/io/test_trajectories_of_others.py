@@ -38,6 +38,13 @@ def test_a_rollout_buffer_is_cut_where_episodes_start():
     assert not found.ends_known
 
 
+def test_a_buffer_that_training_has_flattened_is_read_the_same():
+    observations = np.array([[0, 5], [1, 6], [2, 5], [0, 7]])
+    actions, starts = np.array([[1, 0], [0, 1], [1, 1], [0, 0]]), np.array([[1, 0], [0, 0], [0, 1], [1, 0]])
+    flat = [x.swapaxes(0, 1).reshape(8, 1) for x in (observations, actions)]  # As swap_and_flatten does.
+    assert from_rollout_buffer(buffer(*flat, starts)) == from_rollout_buffer(buffer(observations, actions, starts))
+
+
 @pytest.mark.parametrize("shape", [(4, 1, 2), (4,)])
 def test_buffers_of_other_shapes_are_refused(refused, shape):
     with refused("shapes", "Discrete"):

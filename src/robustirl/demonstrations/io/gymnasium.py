@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def rollout_gymnasium(
     env: "gymnasium.Env[Any, Any]",
-    policy: ArrayLike | Callable[[int], int],
+    policy: ArrayLike | Callable[[int], int] | Any,
     *,
     episodes: int,
     horizon: int,
@@ -32,8 +32,8 @@ def rollout_gymnasium(
 
     Args:
         env: The environment; it is reset with `seed` once and stays open.
-        policy: π(a|s) as an array `[S, A]`, or a function from state to action. S is the number of observations, or
-            of the states of `envs.from_gymnasium`'s world.
+        policy: π(a|s) as an array `[S, A]`, a function from state to action, or an agent of stable-baselines3. S is
+            the number of observations, or of the states of `envs.from_gymnasium`'s world.
         episodes: The number of episodes.
         horizon: The most transitions of one episode; the environment's own limit may be lower.
         seed: For the environment, and for drawing actions.
@@ -103,9 +103,21 @@ def spaces() -> Any:
     return require_gymnasium().spaces
 
 
+def _first_of(predict: Callable[..., Any]) -> Callable[[int], int]:
+    """Return a function from state to action, of one that returns an action, or an action and a state."""
+
+    def act(state: int) -> int:
+        found = predict(np.asarray(state))
+        return np.asarray(found[0] if isinstance(found, tuple) else found).item()
+
+    return act
+
+
 def _acting(
-    policy: ArrayLike | Callable[[int], int], sizes: set[int], num_actions: int, random: np.random.Generator
+    policy: ArrayLike | Callable[[int], int] | Any, sizes: set[int], num_actions: int, random: np.random.Generator
 ) -> Callable[[int], int]:
+    if not callable(policy) and callable(predict := getattr(policy, "predict", None)):
+        return _acting(_first_of(predict), sizes, num_actions, random)
     if callable(policy):
 
         def chosen(state: int) -> int:

@@ -78,11 +78,15 @@ def from_rollout_buffer(buffer: Any) -> Demonstrations:
         if not hasattr(buffer, name):
             raise InvalidInputError(
                 f"the rollout buffer is a {type(buffer).__name__} without {name!r}; give the rollout_buffer of a"
-                " stable-baselines3 algorithm, before it is flattened by training."
+                " stable-baselines3 algorithm."
             )
         column = _as_array(f"the buffer's {name}", getattr(buffer, name))
         columns.append(column[..., 0] if column.ndim == 3 and column.shape[-1] == 1 else column)
     observations, actions, starts = columns
+    if starts.ndim == 2 and starts.size > starts.shape[0]:
+        # Training flattens observations and actions, one environment after another, and leaves the starts as they are.
+        flat, (steps, count) = (starts.size, 1), starts.shape
+        observations, actions = (x.reshape(count, steps).T if x.shape == flat else x for x in (observations, actions))
     if observations.ndim != 2 or not observations.shape == actions.shape == starts.shape:
         shapes = ", ".join(str(np.shape(column)) for column in columns)
         raise InvalidInputError(
