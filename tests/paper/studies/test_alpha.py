@@ -1,12 +1,16 @@
 """The study of α: its cells exist, its shares are right by hand, and its command resumes."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from robustirl.paper.studies.alpha_cells import MISMATCHES, cell_names, find_cell
 from robustirl.paper.studies.alpha_results import rule_points, shares, units_of
 from robustirl.paper.studies.alpha_runs import CHOICES, AlphaRecord, AlphaSpec, is_number
-from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of
+from robustirl.paper.studies.alpha_tables import CELL_COLUMNS, COLUMNS, cell_rows, rows_of, summary_of
+from robustirl.reports import to_markdown
 from tests.commands import robustirl
 
 HOLE = "hole, expert slips"
@@ -97,6 +101,15 @@ def test_names_are_found_and_others_refused(refused):
         find_cell("grid layout x, uniform-action, 0 / 0.2")
     with refused("there is no cell 'nowhere'"):
         AlphaSpec("nowhere", 1, 0, "1").check()
+
+
+def test_the_page_shows_the_data():
+    docs = Path(__file__).parents[3] / "docs"
+    with (docs / "data" / "alpha.csv").open(encoding="utf-8", newline="") as file:
+        columns, *rows = csv.reader(file)
+    assert tuple(columns) == COLUMNS
+    head, *table = summary_of(rows)
+    assert to_markdown(head, table).strip() in (docs / "choosing-alpha.md").read_text("utf-8")
 
 
 @pytest.mark.slow
