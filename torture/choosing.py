@@ -16,6 +16,7 @@ from typing import Any
 from torture.mutations import ROOT, Mutant, place_of
 
 SECONDS = 60.0  # Of tests for one change, as long as they take where nothing is wrong.
+DEFAULTS = "tests/test_defaults.py"  # Looks at the headers of functions and the fields of classes, executing neither.
 MOST_FILES = 4  # That are not in the table.
 Index = Mapping[tuple[str, str], Mapping[int, Sequence[str]]]
 
@@ -43,7 +44,9 @@ class Chooser:
             if chosen and spent > SECONDS:
                 break
             chosen.append(test)
-        return chosen + self._by_name(mutant)
+        text = (ROOT / mutant.file).read_text(encoding="utf-8")
+        header = [DEFAULTS] if _assigned(text, mutant.line) or _defined(text, mutant.line) else []
+        return header + chosen + self._by_name(mutant)
 
     def _executing(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the line; else its function; else a line with the same name; else the file."""
