@@ -22,7 +22,7 @@ def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
     order = sorted(robust, key=lambda method: -float(method.removeprefix("alpha=")))
     colors = {method: COLORS[place % len(COLORS)] for place, method in enumerate(order)}
     figure, axes = plt.subplots(
-        len(groups), 2, figsize=(9, 3.4 * len(groups)), squeeze=False, sharex="row", constrained_layout=True
+        len(groups), 2, figsize=(9, 2.7 * len(groups)), squeeze=False, sharex="row", constrained_layout=True
     )
     for row, group in zip(axes, groups, strict=True):
         factors = sorted(cell.factor for cell in cells if cell[:3] == group)
@@ -39,10 +39,12 @@ def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
                     panel.fill_between(factors, low, high, color=color, alpha=0.15, lw=0)
             panel.axhline(1, color="0.8", lw=0.8, zorder=0)
             panel.axhline(0, color="0.8", lw=0.8, zorder=0)
-            panel.set_title(f"{group[0]}, {group[2]} demonstrations, {TITLES[name]}", fontsize=9)
+            shown = "1 demonstration" if group[2] == 1 else f"{group[2]} demonstrations"
+            panel.set_title(f"{shown}, {TITLES[name]}", fontsize=9)
             panel.set_xlabel(f"the learner's {group[1]} / the expert's")
             panel.set_ylim(-0.4, 1.25)
             panel.set_xticks(factors)
         row[0].set_ylabel("normalized return")
-        row[0].legend(fontsize=7, frameon=False, ncols=3, loc="lower left")
+    axes[0, 0].legend(fontsize=7, frameon=False, ncols=3, loc="lower left")
+    figure.suptitle(", ".join(dict.fromkeys(group[0] for group in groups)), fontsize=10)
     return figure

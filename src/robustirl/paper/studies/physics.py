@@ -44,17 +44,19 @@ class PhysicsStudy:
     steps: int | None = None
     """Steps of an imitation; by world if omitted."""
     stores: tuple[Path, ...] = ()
-    """Compute nothing: write the tables and the figure of these folders of the study, wherever they were computed."""
+    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed."""
 
     def run(self, frame: Frame) -> None:
-        """Run what is missing, and write tables and a figure."""
+        """Run what is missing, and write tables and a figure for each world."""
         records = _read(self.stores) if self.stores else self._computed(frame)
         frame.write_table("physics", COLUMNS, rows_of(records))
         title = "All levels but 1 together, and rules for α"
         frame.write_table("physics-alpha", physics_rules.COLUMNS, physics_rules.choice_rows(records), title)
         from robustirl.paper.figures.physics import figure_physics  # Here, so that only drawing loads matplotlib.
 
-        frame.save_figure("physics", figure_physics(records))
+        for world in dict.fromkeys(record.spec.world for record in records):
+            own = [record for record in records if record.spec.world == world]
+            frame.save_figure(f"physics-{world}", figure_physics(own))
 
     def _computed(self, frame: Frame) -> list[PhysicsRecord]:
         runs = self.requested()
