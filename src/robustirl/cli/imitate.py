@@ -15,6 +15,10 @@ from robustirl.mdp import as_count, as_seed
 MOST_ATTEMPTS = 1000
 NO_PARAMETERS = ("self", "which", "discount", "fast", "iterations")  # Arguments of those who make worlds.
 BYTES_PER_STEP = 400  # Of a recorded or learned step, roughly: what is seen, done and paid, with copies.
+EXPERTS = 2
+"""Experts that are trained side by side, of which the better is shown: of six single ones one failed to swing up."""
+LAST = 20
+"""The updates at the end of training by which they are compared."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,17 +165,24 @@ def _episode(world: Any, policy: Any) -> np.ndarray:
 
 
 def _demonstrations(command: Imitate, home: Any, keys: list, bars: PhaseBars) -> tuple[Any, Any]:
-    """Train an expert, and return what is seen of it, and its policy."""
-    from robustirl.control import train_policy
+    """Train two experts, and return what is seen of the better one, and its policy."""
+    from robustirl.control import train_policies
     from robustirl.demonstrations import record
 
-    trained = train_policy(
-        home,
+    trained = train_policies(
+        [home] * EXPERTS,
         steps=command.expert_steps,
         callback=lambda done, of: bars.report("training an expert", done, of),
-        key=keys[0],
+        keys=list(jax.random.split(keys[0], EXPERTS)),
     )
-    return record(home, trained.policy, episodes=command.episodes, key=keys[1]).without_actions(), trained.policy
+    best = max(trained, key=lambda one: _last_return(one.progress.episode_return))
+    return record(home, best.policy, episodes=command.episodes, key=keys[1]).without_actions(), best.policy
+
+
+def _last_return(returns: Any) -> float:
+    """Return the mean of what episodes earned at the end of training; the worst of all if none ended there."""
+    last = np.asarray(returns)[-LAST:]
+    return float(np.nanmean(last)) if np.isfinite(last).any() else -np.inf
 
 
 def _read(demos: str) -> Any:
@@ -191,7 +202,7 @@ def _world(name: str, parameters: dict[str, Any]) -> Any:
     if name not in physics.MODELS and not Path(name).is_file():
         known = ", ".join([*physics.names(), *physics.MODELS])
         raise InvalidInputError(f"--env is {name!r}, which is neither a model file nor a world with bodies: {known}.")
-    return physics.mujoco_world(name, fast=True, **parameters)
+    return physics.mujoco_world(name, fast=True, **parameters)  # pyright: ignore[reportArgumentType]
 
 
 def _parameters(option: str, words: tuple[str, ...]) -> dict[str, float]:
