@@ -19,7 +19,7 @@ import measuring
 import robustirl
 from robustirl import envs
 from robustirl.errors import InvalidInputError
-from robustirl.irl import fit
+from robustirl.irl import LBFGS, fit
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import policy_value, solve, state_occupancy
@@ -173,9 +173,13 @@ class Study:
         return visits / count, sums.mean(0), spread, float(np.isin(last, ends).mean())
 
     def fit(self, world: MDP, visits: np.ndarray, model: LinearReward, alpha: float, steps: int) -> Any:
-        """Return a fit; at alpha = 1 with plans to seven digits, which is far below the error of the trips."""
-        exact = 1e-7 if alpha == 1 else None
-        return fit(world, visits, alpha=alpha, reward=model, steps=steps, planner_tolerance=exact, throw=False)
+        """Return a fit; at alpha = 1 by L-BFGS, with plans to seven digits, far below the error of the trips.
+
+        NEWTON, the default, solves some twenty systems a step for the curvature: on 17,000 links it had a gap of 0.015
+        after 6 steps, and L-BFGS one of 3e-5 after 12 in less than half of the time.
+        """
+        options = {"optimizer": LBFGS, "planner_tolerance": 1e-7} if alpha == 1 else {}
+        return fit(world, visits, alpha=alpha, reward=model, steps=steps, throw=False, **options)
 
     def errors(self, world: MDP, found: Any, features: Any, spread: np.ndarray) -> np.ndarray:
         """Return standard errors: H⁻¹ Σ H⁻¹, with H the curvature of the dual and Σ the covariance of the mean."""
