@@ -61,7 +61,7 @@ def make_world(name: str, **factors: float) -> physics.PhysicsWorld:
     """Return a world of the study, its parameters as multiples of the usual ones.
 
     Example:
-        >>> make_world("cart-pole-swing-up", mass=2.0).parameters["mass"]
+        >>> float(make_world("cart-pole-swing-up", mass=2.0).parameters["mass"])
         0.2
     """
     scale = scale_of(name)
