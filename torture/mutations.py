@@ -23,6 +23,7 @@ COMPARE = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, a
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 # Numbers that decide how fast an answer comes, and not what it is: another value is as right.
 TUNING = {
+    "mdp/layout": ("LEAST_STATES",),
     "planning/columns": ("LOW_TIES",),
     "planning/linear/krylov": (
         *("REDUCTION", "MOST_INNER", "SWEPT_REDUCTION", "UNROLLED"),

@@ -59,6 +59,8 @@ def _share(first: float, now: float, goal: float) -> float:
     Example:
         >>> _share(1.0, 1e-3, 1e-6)
         0.5
+        >>> _share(1.0, 1e-9, 1e-6), _share(1e-9, 1e-9, 1e-6), _share(1.0, float("nan"), 1e-6), _share(1.0, 0.0, 1e-6)
+        (1.0, 0.0, 0.0, 0.0)
     """
     if not goal < first or not 0 < now < math.inf:
         return 0.0

@@ -136,3 +136,15 @@ def test_blocks_of_states_change_nothing_but_memory(monkeypatch):
     parts = estimate()
     np.testing.assert_array_equal(parts.lower, whole.lower)
     np.testing.assert_array_equal(parts.upper, whole.upper)
+
+
+def test_the_entries_that_differ_from_the_usual_one_are_counted():
+    # A column that never varies, one that is mostly zero, one whose usual entry is 0.4, one that nobody visits.
+    columns = np.array(
+        [[0.5, 0.0, 0.4, 0], [0.5, 0.3, 0.4, 0], [0.5, 0.0, 0.1, 0], [0.5, 0.0, 0.4, 0], [0.5, 0.0, 0.9, 0]]
+    )
+    common, telling, least, largest = module._deviants(scipy.sparse.csc_array(columns))
+    assert common.tolist() == [0.5, 0, 0.4, 0]
+    assert telling.tolist() == [0, 1, 2, 0]
+    assert least.tolist() == [0, 0.3, 0.1, 0]
+    assert largest.tolist() == [1, 0.3, 0.9, 1]
