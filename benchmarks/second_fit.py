@@ -50,7 +50,7 @@ def measure(alphas: list[str], folder: Path, environment: str) -> list[dict[str,
 
 def main() -> None:
     """Measure, print and write down."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--alphas", nargs="+", default=["0.9", "auto"])
     parser.add_argument("--env", default="gridworld-1")
     parser.add_argument("--out", type=Path)
