@@ -222,7 +222,7 @@ def as_float(array: ArrayLike) -> Float[Array, "..."]:
         return jnp.asarray(array, dtype=float)
 
 
-def epsilon(array: Float[Array, "..."]) -> float:
+def epsilon(array: Float[Array, "..."] | Float[np.ndarray, "..."]) -> float:
     """Return the machine epsilon of the array's type."""
     return float(jnp.finfo(array.dtype).eps)
 
@@ -237,7 +237,7 @@ def solver_tolerance(array: Float[Array, "..."], discount: Float[Array, ""]) -> 
     goal = 1e-10 if eps < 1e-10 else 1e-4
     if isinstance(discount, jax.Array) and not isinstance(discount, Tracer):
         # On the host: three operations on one number would be three programs.
-        return jnp.asarray(np.maximum(goal, smallest_tolerance(array, np.asarray(discount)), dtype=discount.dtype))  # pyright: ignore
+        return jnp.asarray(np.maximum(goal, 16 * eps / (1 - np.asarray(discount)), dtype=discount.dtype))  # pyright: ignore
     return jnp.maximum(goal, smallest_tolerance(array, discount))
 
 

@@ -11,12 +11,12 @@ Report = Callable[[float, str], None]
 """A function of how much is done and a note on how it stands."""
 
 
-def ignore_progress(done: float, note: str = "") -> None:
+def ignore_progress(done: int | float, note: str = "") -> None:
     """Do nothing with a report."""
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, total: float | None, *, show: bool = True) -> Iterator[Report]:
+def progress_bar(title: str, total: int | float | None, *, show: bool = True) -> Iterator[Report]:
     """Show a bar while the context lasts; call what it gives with how much is done and a note.
 
     Args:
@@ -40,7 +40,7 @@ def progress_bar(title: str, total: float | None, *, show: bool = True) -> Itera
     with progress.Progress(*columns, console=_console(), speed_estimate_period=STEADY_SECONDS) as shown:
         task = shown.add_task(title, total=total, note="compiling first")
 
-        def report(done: float, note: str = "") -> None:
+        def report(done: int | float, note: str = "") -> None:
             shown.update(task, completed=done, note=note)
 
         yield report

@@ -54,6 +54,7 @@ class Predictions(Learned):
 
         Example:
             >>> from robustirl.envs import ThreeState
+            >>> from robustirl.irl import RobustIRL
             >>> model = RobustIRL(1.0).fit(ThreeState().mdp(), [0.1, 0.8, 0.1])
             >>> model.sample([0, 0, 0, 0], seed=1).tolist(), model.sample(0, seed=1)
             ([0, 1, 0, 1], 0)
