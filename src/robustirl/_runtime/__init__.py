@@ -57,6 +57,7 @@ from robustirl._runtime.threads import single_threaded_blas as single_threaded_b
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
 from robustirl._runtime.tracebacks import short_traceback as short_traceback
 from robustirl._runtime.version import __version__ as __version__
+from robustirl._runtime.waiting import wait_interruptibly as wait_interruptibly
 from robustirl._runtime.writing import exclusive as exclusive
 from robustirl._runtime.writing import filled_whole as filled_whole
 from robustirl._runtime.writing import require_output_file as require_output_file

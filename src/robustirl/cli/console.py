@@ -149,4 +149,5 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         speed_estimate_period=STEADY,
+        disable=console.quiet,
     )

@@ -14,7 +14,7 @@ import functools
 
 import jax
 
-from robustirl._runtime import WORKING_BYTES, require_memory, working_precision
+from robustirl._runtime import WORKING_BYTES, require_memory, wait_interruptibly, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_count, as_game, concrete
 from robustirl.planning._deprecated import solver_of_method
@@ -86,7 +86,8 @@ def solve(
         require_memory(needed, f"solving a world of {game.mdp.num_states} states", "use a smaller one")
     inner, order = in_good_order(problem)
     run = functools.partial(run_with_progress, solver, game.mdp.num_states) if progress else solver.run
-    solution = in_own_order(cut_solution(run(pad_planning(inner), max_steps), inner), order)
+    found = wait_interruptibly(run(pad_planning(inner), max_steps))
+    solution = in_own_order(cut_solution(found, inner), order)
     return checked(solution, throw=throw, solver=solver.description, rule=problem.rule)
 
 

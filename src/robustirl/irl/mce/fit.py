@@ -18,7 +18,7 @@ import jax
 import optax
 from jax.core import Tracer
 
-from robustirl._runtime import progress_bar, single_threaded_blas, working_precision
+from robustirl._runtime import progress_bar, single_threaded_blas, wait_interruptibly, working_precision
 from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, one_for_each, unstack
@@ -179,9 +179,10 @@ def fit_many(
         progress: Show a bar with an estimate of the time left.
         throw: See `fit`.
 
-    With `progress`, and in worlds of 128 states and more, fits that are made one after the other are so many calls:
-    Ctrl-C is then answered within a second or two, and raises `Interrupted` with the list of fits so far in its
-    attribute `fit`, the last of them stopped.
+    Ctrl-C is answered within a second or two of computing. With `progress`, and in worlds of 128 states and more, fits
+    that are made one after the other are so many calls: `Interrupted` is then raised with the list of fits so far in
+    its attribute `fit`, the last of them stopped. Otherwise they are one call, which cannot be stopped halfway: a
+    KeyboardInterrupt is raised, and the call goes on in the background until it ends.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -226,7 +227,7 @@ def fit_many(
             progress_bar(f"learning, {len(mdps)} fits", total, show=progress) as report,
         ):
             return _all_successful(learn_one_by_one(prepared, report), tolerance, throw)
-    stack = _learn_stack(prepared, vectorize)
+    stack = wait_interruptibly(_learn_stack(prepared, vectorize))
     out = _all_successful([one.trimmed() for one in unstack(stack, len(mdps))], tolerance, throw)
     return [jax.tree.map(jax.device_put, result) for result in out]
 
