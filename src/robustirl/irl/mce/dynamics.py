@@ -71,15 +71,15 @@ class MixtureDynamics(DeviceModule):
             raise InvalidInputError(f"{len(given)} names were given for {len(array) - 1} free probabilities.")
         self.names = given
 
-    def initial_parameters(self) -> Float[Array, " J-1"]:
+    def initial_parameters(self) -> Float[Array, " parameters"]:
         """Return the shares of the outcomes, the maximum of their own likelihood."""
         return self.counts[:-1] / self.counts.sum()
 
-    def probabilities(self, parameters: Float[Array, " J-1"]) -> Float[Array, " J"]:
+    def probabilities(self, parameters: Float[Array, " parameters"]) -> Float[Array, " J"]:
         """Return ψ, the last one included."""
         return jnp.append(parameters, 1 - parameters.sum())
 
-    def kernel(self, parameters: Float[Array, " J-1"]) -> DenseKernel:
+    def kernel(self, parameters: Float[Array, " parameters"]) -> DenseKernel:
         """Return T_ψ."""
         return DenseKernel(jnp.tensordot(self.probabilities(parameters), self.kernels, 1))
 
@@ -102,7 +102,7 @@ class JointModel(AbstractReward):
     reward: AbstractReward
     dynamics: MixtureDynamics
 
-    def initial_parameters(self) -> tuple[FloatTree, Float[Array, " J-1"]]:
+    def initial_parameters(self) -> tuple[FloatTree, Float[Array, " parameters"]]:
         return self.reward.initial_parameters(), self.dynamics.initial_parameters()
 
     def __call__(self, parameters: FloatTree) -> Float[Array, " S"] | Float[Array, "S A"]:
