@@ -16,7 +16,7 @@ MOST_WIDENED = 2.5  # A shared list may be so many times as long as those of the
 Lists = tuple[Int[np.ndarray, "K B S"], Float[np.ndarray, "K A S"]]
 
 
-def laid_out(next_states: Int[np.ndarray, "S A K"], probabilities: Float[np.ndarray, "S A K"]) -> Lists:
+def laid_out(next_states: Int[np.ndarray, "S A k"], probabilities: Float[np.ndarray, "S A k"]) -> Lists:
     """Return the lists with the axis of successors first; B is 1 where all actions of a state share one list.
 
     Example:
