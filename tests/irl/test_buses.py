@@ -62,7 +62,7 @@ def test_the_likelihood_printed_for_no_discounting_is_above_the_largest_there_is
     after it were cut off, or lost, while those of the estimates were rounded (7.63578 is printed as 7.6358).
     """
     features = np.stack([0.001 * ENV.choice_states, -np.ones(4292)], 1)
-    theta = np.array([70.0, 7.0])
+    theta, information = np.array([70.0, 7.0]), np.zeros((2, 2))
     for _ in range(20):
         replace = 1 / (1 + np.exp(-features @ theta))
         information = (features * (replace * (1 - replace))[:, None]).T @ features
