@@ -6,7 +6,7 @@ from robustirl.cli.console import console
 from robustirl.cli.output_options import HELP
 from robustirl.cli.world_options import NAMES
 
-GROUPS = {
+GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "fit", "explore", "serve", "doctor"),
     "Data": ("demos", "convert"),
     "Worlds that differ": ("theory", "imitate"),
