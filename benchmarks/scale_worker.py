@@ -130,10 +130,13 @@ def nbytes(tree) -> int:
 
 def describe(solution) -> dict[str, Any]:
     """Return the verdict on a solution, and its value in a number that others can be compared with."""
+    from robustirl.planning import NewtonKrylov
+
     verdict = solution.verdict
     return {
         "converged": bool(verdict.converged),
         "steps": int(verdict.iterations),
+        "sweeps": NewtonKrylov().sweeps_here,
         "error_bound": float(verdict.error_bound),
         "mean_value": float(np.mean(np.asarray(solution.value))),
     }

@@ -5,10 +5,9 @@ import math
 from collections.abc import Callable
 
 from reading import FULL, LOCAL, Place, Results, Row, count, one_run, seconds, size_of
-from robustirl.planning import NewtonKrylov
 
 MILLION, HUNDRED_THOUSAND = 1_000_000, 100_000
-SWEEPS = NewtonKrylov().sweeps
+SWEEPS = 10  # Between Newton steps, where a row does not say: runs on file from before the number hung on the device.
 
 
 @dataclasses.dataclass
@@ -174,9 +173,10 @@ def _why_solve(place: Place | None, states: float, discount: float) -> str:
     sweep = place.one("sweep", states=states, precision="float32")
     if sweep is None or "steps" not in row:
         return text + "."
+    sweeps = row.get("sweeps", SWEEPS)
     return (
-        f"{text}; a sweep in float32, with its exponentials, takes {seconds(sweep['seconds'])}, and {SWEEPS} of them"
-        f" for each of the {row['steps']} Newton steps would take {seconds(SWEEPS * row['steps'] * sweep['seconds'])}"
+        f"{text}; a sweep in float32, with its exponentials, takes {seconds(sweep['seconds'])}, and {sweeps} of them"
+        f" for each of the {row['steps']} Newton steps would take {seconds(sweeps * row['steps'] * sweep['seconds'])}"
         f" of the {seconds(time)}."
     )
 

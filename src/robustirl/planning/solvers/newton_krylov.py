@@ -135,12 +135,16 @@ class NewtonKrylov(AbstractSolver):
         residual = jnp.minimum(now.residual, progress.milestone)
         return eqx.tree_at(lambda it: (it.value, it.residual), now, (progress.better_of(now), residual))
 
+    @property
+    def sweeps_here(self) -> int:
+        """The sweeps between the steps of a cold start on this device."""
+        if self.sweeps is not None:
+            return self.sweeps
+        return CPU_SWEEPS if jax.default_backend() == "cpu" else GPU_SWEEPS
+
     def _sweep(self, columns: ColumnGame, value: Column, waiting: Int[Array, ""], always: bool) -> Column:
         """Sweep after a step: the more, the longer there was no progress."""
-        sweeps = self.sweeps
-        if sweeps is None:
-            sweeps = CPU_SWEEPS if jax.default_backend() == "cpu" else GPU_SWEEPS
-        count = jnp.where(always | (waiting > 0), sweeps * 2 ** (waiting // self.doubling), 0)
+        count = jnp.where(always | (waiting > 0), self.sweeps_here * 2 ** (waiting // self.doubling), 0)
         return jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
 
 
