@@ -65,8 +65,10 @@ sentences: .venv/dev
 
 # All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an
 # XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.
+# As in PEP 484, a float may be given as an int.
+CHECKER := beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
 test-all: lint browser
-	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough --jaxtyping-packages=robustirl,beartype.beartype
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough --jaxtyping-packages='robustirl,$(CHECKER)'
 
 # Tests of pages need a browser and its driver. Where they cannot be installed, those tests are skipped.
 browser:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from robustirl._runtime import printable
-from robustirl.cli.stream import Stream
+from robustirl.cli.stream import Stream, TextStream
 from robustirl.sweeps import Outcome
 
 
@@ -29,12 +29,12 @@ class PlainConsole(Console):
         super().__init__(markup=False, highlight=False, emoji=False, **options)
 
     @property
-    def file(self) -> IO[str]:
+    def file(self) -> TextStream:
         found = super().file
-        return found if isinstance(found, Stream) else cast(IO[str], Stream(found, tolerant=self.stderr))
+        return found if isinstance(found, Stream) else cast(TextStream, Stream(found, tolerant=self.stderr))
 
     @file.setter
-    def file(self, new_file: IO[str]) -> None:
+    def file(self, new_file: TextStream) -> None:
         self._file = new_file
 
     def render_str(self, text: str, **options: Any) -> Text:

@@ -1,10 +1,15 @@
 """Standard output and standard error as the commands write to them."""
 
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from robustirl._runtime import one_line
 from robustirl.errors import RobustIRLError
+
+if TYPE_CHECKING:
+    TextStream: TypeAlias = IO[str]
+else:
+    TextStream = object  # What replaces standard output need not have all attributes of IO, which beartype asks for.
 
 
 class OutputError(RobustIRLError):
@@ -19,7 +24,7 @@ class Stream:
         tolerant: Whether to go on where it cannot be written to: a progress bar must not lose the work it reports.
     """
 
-    def __init__(self, stream: IO[str], *, tolerant: bool):
+    def __init__(self, stream: TextStream, *, tolerant: bool):
         self._stream, self._tolerant = stream, tolerant
 
     def __getattr__(self, name: str) -> Any:

@@ -44,8 +44,9 @@ class Recordings:
         [[[0.0], [1.0], [0.0]], [[1.0], [2.0], [1.0]]]
     """
 
-    observations: tuple[Float[np.ndarray, "T1 d"], ...]
-    actions: tuple[Float[np.ndarray, "T a"], ...] | None
+    # Episodes differ in length: the first axis has no name.
+    observations: tuple[Float[np.ndarray, "_ d"], ...]
+    actions: tuple[Float[np.ndarray, "_ a"], ...] | None
     terminated: tuple[bool, ...]
 
     @classmethod
