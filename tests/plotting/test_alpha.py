@@ -47,7 +47,12 @@ def test_the_curves_are_those_of_the_selection():
     assert {"chosen, α = 0.9", "not admissible"} <= set(labels)
 
 
-def test_points_beyond_the_axes_are_drawn_at_their_edge():
-    left, _ = figure_alpha_rule([("hole", 0.2, 0.5), ("hole", np.inf, -9.0)], [0.5, -3.0]).axes
-    points = np.asarray(left.collections[0].get_offsets())
-    assert points.tolist() == [[0.2, 0.5], [3.0, -2.0]]
+def test_fits_are_counted_by_what_they_do_and_those_beyond_the_axes_at_their_edge():
+    points = [("hole", 0.2, 0.5), ("hole", 0.1, -0.04), ("hole", np.inf, -9.0)]
+    left, right = figure_alpha_rule(points, [0.5, -3.0]).axes
+    harms, neither, helps = ([bar.get_height() for bar in bars] for bars in left.containers)
+    assert (harms[0], neither[0], helps[0]) == (0, 50, 50)
+    assert (harms[-1], neither[-1], helps[-1]) == (100, 0, 0)
+    assert sum(map(sum, (harms[1:-1], neither[1:-1], helps[1:-1]))) == 0
+    counts = [bar.get_height() for bar in right.containers[0]]
+    assert (counts[0], sum(counts)) == (1, 2)
