@@ -6,18 +6,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from robustirl.types import AnyArray
+
 MOST_UNROLLED = 64  # Gathers written out in one program; more of them are a loop, which compiles in less time.
 UNROLL = 8  # Gathers in one round of that loop.
 
 Rows = Sequence[Float[Array, " S"]] | Float[Array, "J S"]
 
 
-def take(value: Float[Array, " N"], places: Int[Array, " S"]) -> Float[Array, " S"]:
+def take(value: Float[AnyArray, " N"], places: Int[Array, " S"]) -> Float[Array, " S"]:
     """Return v(n(s)) for indices that were checked before."""
     return jnp.asarray(value).at[places].get(mode="promise_in_bounds")
 
 
-def gather_sum(places: Int[Array, "J S"], weights: Rows, value: Float[Array, " N"]) -> Float[Array, " S"]:
+def gather_sum(places: Int[Array, "J S"], weights: Rows, value: Float[AnyArray, " N"]) -> Float[Array, " S"]:
     """Return Σ_j w_j(s) v(n_j(s)).
 
     Example:

@@ -92,7 +92,7 @@ class KroneckerKernel(AbstractKernel):
     def self_transitions(self) -> Float[Array, "S A"]:
         return self._product([part.self_transitions() for part in self.parts])
 
-    def _product(self, tables: list[Float[Array, "s a"]]) -> Float[Array, "S A"]:
+    def _product(self, tables: list[Float[Array, "_ _"]]) -> Float[Array, "S A"]:
         """Return Π_i x_i(s_i, a_i)."""
         found = tables[0]
         for table in tables[1:]:

@@ -9,7 +9,6 @@ back in the world's own. The order of a kernel is computed once and kept as long
 import weakref
 from typing import NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
@@ -17,7 +16,7 @@ from jaxtyping import Array, Int
 from robustirl._runtime import working_precision
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel
-from robustirl.mdp.mdp import MDP
+from robustirl.mdp.mdp import MDP, replace_parts
 
 LEAST_STATES = 30_000  # Vectors of fewer states lie in the fastest caches, in any order.
 FAR = 4096  # A mean distance between neighbors above which another order is worth looking for.
@@ -69,8 +68,8 @@ def renumbered(mdp: MDP) -> tuple[MDP, Order] | None:
     if found is None:
         return None
     inner, order = found
-    changed = (inner, order.into(mdp.mask), order.into(mdp.initial))
-    return eqx.tree_at(lambda world: (world.kernel, world.mask, world.initial), mdp, changed), order
+    world = replace_parts(mdp, kernel=inner, mask=order.into(mdp.mask), initial=order.into(mdp.initial))
+    return world, order
 
 
 def _reorder(kernel: AbstractKernel) -> tuple[AbstractKernel, Order] | None:

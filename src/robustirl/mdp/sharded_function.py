@@ -14,7 +14,7 @@ from robustirl._runtime import working_dtype, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.functions import CHUNK, checked_answer
-from robustirl.mdp.mdp import MDP
+from robustirl.mdp.mdp import MDP, replace_parts
 from robustirl.mdp.sharding import AXIS
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
@@ -92,7 +92,7 @@ def shard_function(
     number = jax.make_array_from_callback(
         (), NamedSharding(mesh, PartitionSpec()), lambda _: np.asarray(small.discount)
     )
-    return eqx.tree_at(lambda w: (w.kernel, w.mask, w.initial, w.discount), small, (kernel, mask, start, number))
+    return replace_parts(small, kernel=kernel, mask=mask, initial=start, discount=number)
 
 
 def _lists(

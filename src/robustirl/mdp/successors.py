@@ -27,7 +27,7 @@ from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
 from robustirl.mdp.inflow import PredecessorList
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
 from robustirl.mdp.layout import inflow_of, laid_out
-from robustirl.types import ArrayLike
+from robustirl.types import AnyArray, ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -98,20 +98,20 @@ class SuccessorKernel(AbstractKernel):
         """Whether all actions of a state share one list."""
         return self.places.shape[1] < self.num_actions
 
-    def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
+    def columns(self, value: Float[AnyArray, " S"]) -> list[Float[Array, " S"]]:
         if self._shared and len(self.places) <= MOST_UNROLLED:
             met = [take(value, row[0]) for row in self.places]
             return [_sum(w[a] * v for w, v in zip(self.weights, met, strict=True)) for a in range(self.num_actions)]
         lists = [0 if self._shared else a for a in range(self.num_actions)]
         return [gather_sum(self.places[:, b], self.weights[:, a], value) for a, b in enumerate(lists)]
 
-    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+    def expect(self, value: Float[AnyArray, " S"]) -> Float[Array, "S A"]:
         return jnp.stack(self.columns(value), -1)
 
-    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
+    def push(self, measure: Float[AnyArray, "S A"]) -> Float[Array, " S"]:
         return self.chain([measure[:, a] for a in range(self.num_actions)]).push(jnp.ones_like(measure[:, 0]))
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> ListChain:
+    def chain(self, shares: Sequence[Float[AnyArray, " S"]]) -> ListChain:
         places = self.places.reshape(-1, self.num_states)
         if len(places) > MOST_UNROLLED:
             every = self.weights * jnp.stack(shares)

@@ -17,7 +17,7 @@ from robustirl._runtime import BoundedJit, in_working_precision, single_precisio
 from robustirl.envs.gymnasium.functional import FunctionalWorld
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats
-from robustirl.types import Tree
+from robustirl.types import ArrayLike, Tree
 
 Parameters = Mapping[str, Any]
 Segments = list[np.ndarray]
@@ -51,7 +51,7 @@ class Equations(abc.ABC):
         """Return the usual values of all parameters."""
         return dict(self.defaults)
 
-    def check(self, parameters: Mapping[str, float]) -> dict[str, Any]:
+    def check(self, parameters: Parameters) -> dict[str, Any]:
         """Return all parameters, with those given in place of the usual ones; refuse what no world can have."""
         for name, value in parameters.items():
             if name not in self.defaults:
@@ -138,7 +138,7 @@ class PhysicsWorld(FunctionalWorld):
         """The usual number of steps of an episode."""
         return self.env.horizon
 
-    def changed(self, **parameters: float) -> "PhysicsWorld":
+    def changed(self, **parameters: ArrayLike) -> "PhysicsWorld":
         """Return the same world with other values of some parameters."""
         new = self.env.check({**self.parameters, **parameters})
         return PhysicsWorld(self.env, new, features=self.look, discount=self.discount)
@@ -173,7 +173,7 @@ def make(
     *,
     discount: float = 0.99,
     features: Callable[[Float[Array, " o"]], Float[Array, " d"]] | None = None,
-    **parameters: float,
+    **parameters: ArrayLike,
 ) -> PhysicsWorld:
     """Return the world of that name, with some of its parameters changed.
 

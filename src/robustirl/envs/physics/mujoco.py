@@ -26,6 +26,7 @@ from robustirl._runtime import as_float
 from robustirl.envs.physics.equations import Box, Equations, Parameters, PhysicsWorld
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_floats
+from robustirl.types import ArrayLike
 
 FACTORS = ("mass", "friction", "damping", "gravity", "length")
 FIELDS = (
@@ -206,7 +207,7 @@ def mujoco_world(
     discount: float = 0.99,
     fast: bool = False,
     iterations: tuple[int, int] | None = None,
-    **parameters: float,
+    **parameters: ArrayLike,
 ) -> PhysicsWorld:
     """Return a world of MuJoCo, with some of its parameters changed.
 
