@@ -11,10 +11,15 @@ import importlib.metadata
 import os
 import pathlib
 import signal
+import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where Python keeps no bytecode, every command that a test starts would compile the package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Nearly all time of the fast suite is compilation, and its programs run for milliseconds: compile them without
 # optimization, by the shortest way, here and in the commands that tests start. `make test-all` uses the defaults.

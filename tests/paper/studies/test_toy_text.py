@@ -27,6 +27,7 @@ def test_the_study_covers_three_worlds_and_four_orders_of_magnitude():
     assert {world.counts for world in WORLDS} == {(10, 100, 1000, 10000)}
 
 
+@pytest.mark.slow
 def test_a_small_study_is_tabulated_and_drawn():
     world = World("cliff-walking", "wind", both_ways(0.2), counts=(10, 50), draws=3, alphas=(1.0, 0.9))
     specs = world.specs(steps=20)
