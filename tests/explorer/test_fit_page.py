@@ -1,6 +1,7 @@
 """The page about one fit: what it says, what it holds, and what it refuses."""
 
 import dataclasses
+import html
 import json
 import re
 import shlex
@@ -15,6 +16,7 @@ from robustirl.cli import main, parse
 from robustirl.demonstrations import Demonstrations
 from robustirl.explorer import write_fit_page
 from robustirl.explorer.fit_page import fit_page, fit_payload
+from robustirl.explorer.fit_words import _starts
 from robustirl.reports import next_steps, read_fit_folder
 from robustirl.reports.fit_record import AlphaRecord, describe_demonstrations, encode_record, make_record
 
@@ -56,14 +58,35 @@ def test_the_page_tells_the_whole_fit(found, capsys):
         " as given: test it before you rely on it."
     )
     assert f'<p id="opening">{opening}</p>' in text
-    for part in ("my walks.csv: 3 episodes in 6 rows.", "The fit was saved by version 0.1", "α was given", "2 states"):
+    for part in ("my walks.csv: 3 episodes in 6 rows.", "The fit was saved by version 0.1", "α was given"):
         assert part in text
+    for name, value in {
+        "given as": "three-state --noise 0.2",
+        "never left": "states 1, 2",
+        "begins in": "state 0",
+    }.items():
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in text
+    assert f'data-key="command">{html.escape(shlex.join(COMMAND))}</pre>'.replace("&#x27;", "&#39;") in text
     data = sent(text)
     assert data["world"]["targets"] == [[1, 2], [1, 1], [2, 2]]
     assert data["samples"] == [[0, 1], [0, 2], [0, 1]]
     assert data["alpha"]["candidates"] == [0.9, 1.0]  # From the smallest up, as the axis goes.
     assert data["alpha"]["gain_error"] == [0.25, None]
     assert (data["alpha"]["chosen"], data["world"]["ends"]) == (0.9, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("starts", "shares", "names", "said"),
+    [
+        ((2, 0), (0.5, 0.5), None, "states 2, 0, all as likely"),
+        ((2, 0), (0.75, 0.25), ("hall", "attic", "yard"), "yard, hall; most often in yard (75 %)"),
+        (tuple(range(7)), (1 / 7,) * 7, None, "7 states, all as likely"),
+        (tuple(range(1000)), (0.001,) * 1000, None, "at least 1,000 states, all as likely"),
+    ],
+)
+def test_starts_are_named_or_counted(record, starts, shares, names, said):
+    world = dataclasses.replace(record.world, starts=starts, start_shares=shares, state_names=names)
+    assert _starts(world) == said
 
 
 def test_the_page_asks_for_nothing_outside_itself_and_names_are_text(found, record):
@@ -108,6 +131,8 @@ def test_a_folder_of_an_earlier_version_has_a_page_too(found):
         ({"world.targets": [[1, 2], [1, 1], [2, 9]]}, "a state is not among the 3"),
         ({"world.shape": [2, 2]}, "shape is (2, 2)"),
         ({"world.directions": [[0, 5], [1, 0]]}, "directions holds a step to no neighbor"),
+        ({"world.starts": [3], "world.start_shares": [1.0]}, "a state is not among the 3"),
+        ({"world.start_shares": []}, "start_shares counts 0, but 1 are needed"),
         ({"world.positions": [[0.0], [0.0], [0.0]]}, "positions needs 2 numbers a row"),
         ({"demonstrations.lengths": []}, "lengths needs three numbers"),
         ({"demonstrations.samples": [[0, -1]]}, "a state is not among the 3"),

@@ -73,6 +73,13 @@ DEMONSTRATIONS = [
         ),
     ),
     Case(
+        "neither a file nor a folder",
+        lambda: load("walks"),
+        snapshot(
+            "there is no file or folder walks; give a file of demonstrations (.npz, .jsonl, .csv, .parquet) or a folder that imitation saved."
+        ),
+    ),
+    Case(
         "no suffix",
         lambda: save(WALKS, "walks"),
         snapshot("walks has the suffix '', which names no known format; choose one of .npz, .jsonl, .csv, .parquet."),

@@ -1,11 +1,17 @@
 """The sentences of the page about a single fit."""
 
 import dataclasses
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from robustirl.reports import FitFolder, next_steps
+from robustirl.reports import MOST_ENDS, FitFolder, WorldRecord, next_steps
+
+NAMED_STATES = 6  # More are counted.
+EVEN = 1e-4  # Starts whose likelihoods differ by less than this share count as equally likely.
+WORLD_OPTIONS = ("--env-arg", "--noise", "--noise-model", "--discount")
 
 NO_RECORD = (
     "This folder has no fit.json, which says what the world looks like and what was recorded; it was written by an"
@@ -38,6 +44,7 @@ def describe(found: FitFolder) -> dict[str, Any]:
         "interrupted": record is not None and record.interrupted,
         "missing": "" if record is not None else NO_RECORD,
         "world": _world(found),
+        "command": "" if record is None else shlex.join(record.command),
         "understood": "" if record is None else record.demonstrations.understood,
         "demonstrations": _demonstrations(found),
         "alpha": alpha_in_words(found),
@@ -100,8 +107,41 @@ def _world(found: FitFolder) -> list[Fact]:
         if world.shape is not None:
             facts.append(Fact("drawn as", f"a grid of {world.shape[0]} rows and {world.shape[1]} columns"))
         if world.ends:
-            facts.append(Fact("never left", _count(len(world.ends), "state")))
+            facts.append(Fact("never left", _states(world, world.ends)))
+        if world.starts:
+            facts.append(Fact("begins in", _starts(world)))
+        if given := _given(found.record.command):
+            facts.insert(0, Fact("given as", given))
     return [*facts, Fact("discount γ", f"{model.evidence_.discount:g}")]
+
+
+def _given(command: Sequence[str]) -> str:
+    """Return how the command named the world: the value of --env, and the options that change it."""
+    words = [word for place, word in enumerate(command[1:]) if command[place] == "--env"]
+    for place, word in enumerate(command[:-1]):
+        if word in WORLD_OPTIONS:
+            words += [word, command[place + 1]]
+    return shlex.join(words)
+
+
+def _starts(world: WorldRecord) -> str:
+    """Return where episodes begin, and how likely that is where it differs."""
+    shares = world.start_shares
+    if len(shares) > 1 and max(shares) - min(shares) <= EVEN * max(shares):
+        return f"{_states(world, world.starts)}, all as likely"
+    if len(shares) > 1:
+        likeliest = f"{shares[0]:.0%}".replace("%", " %")
+        return f"{_states(world, world.starts)}; most often in {_states(world, world.starts[:1])} ({likeliest})"
+    return _states(world, world.starts)
+
+
+def _states(world: WorldRecord, states: Sequence[int]) -> str:
+    """Return a few states by name or number, or how many there are."""
+    if len(states) > NAMED_STATES:
+        return f"{'at least ' if len(states) == MOST_ENDS else ''}{_count(len(states), 'state')}"
+    if world.state_names is not None:
+        return ", ".join(world.state_names[state] for state in states)
+    return f"state{'' if len(states) == 1 else 's'} {', '.join(map(str, states))}"
 
 
 def _demonstrations(found: FitFolder) -> list[Fact]:
@@ -119,7 +159,8 @@ def _demonstrations(found: FitFolder) -> list[Fact]:
     if record is not None:
         low, middle, high = record.demonstrations.lengths
         ended = record.demonstrations.terminated
-        facts.append(Fact("length", f"{low:g} to {high:g} transitions, half of them at most {middle:g}"))
+        spread = f"{low:g} to {high:g} transitions, half of them at most {middle:g}"
+        facts.append(Fact("length", spread if low < high else f"{_count(int(low), 'transition')} each"))
         facts.append(Fact("ended for good", f"{ended:,} of {evidence.episodes:,}"))
     estimate = evidence.occupancy_estimate
     if estimate is not None:

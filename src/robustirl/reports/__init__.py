@@ -12,6 +12,8 @@ from robustirl.reports.fit_folder import FitFolder as FitFolder
 from robustirl.reports.fit_folder import is_fit_folder as is_fit_folder
 from robustirl.reports.fit_folder import next_steps as next_steps
 from robustirl.reports.fit_folder import read_fit_folder as read_fit_folder
+from robustirl.reports.fit_record import MOST_ENDS as MOST_ENDS
+from robustirl.reports.fit_record import WorldRecord as WorldRecord
 from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render
 from robustirl.reports.markdown import to_markdown as to_markdown

@@ -23,7 +23,7 @@ NAME = "fit.json"
 SCHEMA = 1
 MOST_EPISODES = 12  # That are kept to be walked through.
 MOST_STEPS = 400  # Of each of them.
-MOST_ENDS = 1000
+MOST_ENDS = 1000  # And as many starts.
 COMPASS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left", (0, 0): "stay"}
 AGREEMENT = 0.9  # Share of the cells in which an action must lead the same way to be drawn as an arrow.
 
@@ -41,6 +41,8 @@ class WorldRecord:
         positions: x and y of every state, if the world is small enough to be drawn as a graph.
         targets: The likeliest successor of every state and action, likewise.
         ends: States that are never left.
+        starts: States in which episodes begin, the likeliest first; empty in records that do not say.
+        start_shares: How likely each of them is.
         state_names: The name of every state, if there are names.
     """
 
@@ -53,6 +55,8 @@ class WorldRecord:
     targets: tuple[tuple[int, ...], ...] | None = None
     ends: tuple[int, ...] = ()
     state_names: tuple[str, ...] | None = None
+    starts: tuple[int, ...] = ()
+    start_shares: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +127,8 @@ def describe_world(environment: Environment, world: MDP) -> WorldRecord:
         >>> chain = envs.make("three-state")
         >>> describe_world(chain, chain.mdp(0.1)).targets
         ((1, 2), (1, 1), (2, 2))
+        >>> describe_world(chain, chain.mdp(0.1)).starts
+        (0,)
     """
     from robustirl.plotting import layout_of  # Here, since it loads matplotlib.
 
@@ -135,6 +141,8 @@ def describe_world(environment: Environment, world: MDP) -> WorldRecord:
             words = [COMPASS.get(step, word) for step, word in zip(directions, words, strict=True)]
         names = tuple(words)
     drawn = layout.kind == "graph"
+    initial = np.asarray(world.initial, dtype=float)
+    starts = np.argsort(-initial, kind="stable")[: min(MOST_ENDS, int(np.count_nonzero(initial)))]
     return WorldRecord(
         name=environment.name,
         states=world.num_states,
@@ -145,6 +153,8 @@ def describe_world(environment: Environment, world: MDP) -> WorldRecord:
         targets=_rows(layout.targets) if drawn and layout.targets is not None else None,
         ends=tuple(np.flatnonzero(absorbing_states(world))[:MOST_ENDS].tolist()),
         state_names=None if environment.state_names is None else tuple(environment.state_names),
+        starts=tuple(starts.tolist()),
+        start_shares=tuple(float(f"{share:.6g}") for share in initial[starts]),
     )
 
 
@@ -257,6 +267,7 @@ def _require_consistent(record: FitRecord, states: int, actions: int) -> None:
         "states": (world.states, states),
         "actions": (len(world.actions), actions),
         "player_occupancy": (len(record.player_occupancy), states),
+        "start_shares": (len(world.start_shares), len(world.starts)),
     }
     counts |= {
         name: (len(getattr(world, name)), size)
@@ -277,7 +288,11 @@ def _require_consistent(record: FitRecord, states: int, actions: int) -> None:
         raise ValueError(f"shape is {shape}")
     if any(step not in COMPASS for step in world.directions or ()):
         raise ValueError("directions holds a step to no neighbor")
-    named = [*world.ends, *(s for row in (world.targets or ()) + record.demonstrations.samples for s in row)]
+    named = [
+        *world.ends,
+        *world.starts,
+        *(s for row in (world.targets or ()) + record.demonstrations.samples for s in row),
+    ]
     if any(not 0 <= state < states for state in named):
         raise ValueError(f"a state is not among the {states}")
     if len(record.demonstrations.lengths) != 3:

@@ -154,6 +154,11 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
         found = read_imitation_folder(path)
         return found, f"{path}, trajectories of imitation: {found.describe()}"
     # Tab-separated files of others are read, and never written.
+    if not path.suffix and _is_missing(path):
+        raise InvalidInputError(
+            f"there is no file or folder {path}; give a file of demonstrations ({', '.join(_FORMATS)}) or a folder that"
+            " imitation saved."
+        )
     read = read_csv if path.suffix == ".tsv" else _format(path)[1]
     try:
         content = read_regular(path)
@@ -162,6 +167,17 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
     if not content:
         raise InvalidInputError(f"{path} is empty; write it anew with save().")
     return read(content, str(path), options)
+
+
+def _is_missing(path: Path) -> bool:
+    """Return whether it is certain that nothing has this name; a name that cannot be looked up is another fault."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _npz_bytes(demonstrations: Demonstrations) -> bytes:
