@@ -104,6 +104,7 @@ def test_staying_at_one_is_a_finding_only_for_a_calmer_expert():
 def test_few_episodes_and_a_single_candidate_decide_nothing():
     assert choose_candidate(curves(), episodes=9)[:2] == (0, False)
     one = {name: value[:1] for name, value in vars(curves()).items() if isinstance(value, np.ndarray)}
+    one["own_gains"] = np.zeros((1, 1))
     assert choose_candidate(dataclasses.replace(curves(), **one), 100) == (
         0,
         False,

@@ -23,7 +23,8 @@ class RecordedEnvironment(TabularEnvironment):
         episodes: The states and actions of each episode, n+1 and n of them; `demonstrations.recorded` reads them.
     """
 
-    episodes: tuple[tuple[Int[np.ndarray, " n+1"], Int[np.ndarray, " n"]], ...] = ()
+    # Episodes differ in length: their axes have no name.
+    episodes: tuple[tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]], ...] = ()
 
     @property
     def reward(self) -> np.ndarray:

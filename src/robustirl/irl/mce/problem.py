@@ -57,9 +57,9 @@ class Problem(eqx.Module):
     """
 
     game: MarkovGame
+    tolerance: Float[Array, "*batch"]  # Before `expert`: an `[S, A]` alone would pass for a batch of `[S]`.
     expert: Float[Array, "*batch S"] | Float[Array, "*batch S A"]
     model: AbstractReward
-    tolerance: Float[Array, "*batch"]
     relative: Bool[Array, "*batch"]
     keep_last: Bool[Array, "*batch"]
     steps: Int[Array, "*batch"]
