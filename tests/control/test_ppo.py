@@ -1,5 +1,7 @@
 """Proximal policy optimization: hand-computed advantages, segments that begin anew, and who learns from what."""
 
+import inspect
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,6 +13,7 @@ from robustirl.control import PPOConfig, measure_returns, network_policy, train_
 from robustirl.control.networks import Scale
 from robustirl.control.policy_gradient import Players
 from robustirl.control.ppo import _advantages, as_field, create, improve
+from robustirl.control.ppo_training import train_policies
 from robustirl.control.segments import Field, Segment, start, walk
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -124,7 +127,7 @@ def test_what_cannot_be_trained_is_refused():
     with pytest.raises(InvalidInputError, match="minibatches is 7, which does not divide"):
         PPOConfig(minibatches=7)
     with pytest.raises(InvalidInputError, match="the world is a dict"):
-        train_policy({}, key=jax.random.key(0))  # pyright: ignore[reportArgumentType]
+        inspect.unwrap(train_policies)([{}], keys=[jax.random.key(0)])  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidInputError, match="steps is 5"):
         train_policy(physics.make("pendulum"), steps=5, key=jax.random.key(0))
 

@@ -1,6 +1,7 @@
 """Training: experts as good as they must be, one code for one and two players, and clear verdicts."""
 
 import dataclasses
+import inspect
 from typing import Any
 
 import equinox as eqx
@@ -103,7 +104,7 @@ def test_deviations_stay_within_their_bounds():
 def test_what_has_no_reward_is_refused(refused):
     for call in (evaluate, train_expert):
         with refused("Players", "RewardedWorld"):
-            unwrapped: Any = getattr(call, "__wrapped__", call)
+            unwrapped: Any = inspect.unwrap(call)  # A run-time type checker would speak first.
             unwrapped(initial_players(LINE), *((linear_policy(5, 1),) if call is evaluate else ()), key=fast_key(0))
 
 

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, single_precision
 from robustirl.control.host_worlds import HostWorld
@@ -46,7 +46,7 @@ _learn = BoundedJit(learn)
 _create = BoundedJit(create)
 
 
-def begin_host(setting: Setting, memory: Tree, keys: PRNGKeyArray) -> Run:
+def begin_host(setting: Setting, memory: Tree, keys: Key[Array, " runs"]) -> Run:
     """Return the beginning of a training, a batch of one."""
     first, rest = jax.random.split(keys[0])
     world, config = setting.field.world, setting.config  # pyright: ignore[reportAttributeAccessIssue]

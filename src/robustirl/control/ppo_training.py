@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, on_host, single_precision
 from robustirl.control.evaluation import require_reward
@@ -63,15 +63,15 @@ def _take_batch(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[R
     return jax.vmap(lambda s, j, r: take_updates(s, j, r, count))(setting, judge, run)
 
 
-def _begin_batch(setting: Setting, memory: Tree, key: PRNGKeyArray) -> Run:
-    return jax.vmap(begin_run)(setting, memory, key)
+def _begin_batch(setting: Setting, memory: Tree, keys: Key[Array, " runs"]) -> Run:
+    return jax.vmap(begin_run)(setting, memory, keys)
 
 
 _take_compiled: BoundedJit[[Setting, Judge, Run, int], tuple[Run, Progress]] = BoundedJit(_take_batch)
-_begin_compiled: BoundedJit[[Setting, Tree, PRNGKeyArray], Run] = BoundedJit(_begin_batch)
+_begin_compiled: BoundedJit[[Setting, Tree, Key[Array, " runs"]], Run] = BoundedJit(_begin_batch)
 
 
-def begin_batch(setting: Setting, memory: Tree, keys: PRNGKeyArray) -> Run:
+def begin_batch(setting: Setting, memory: Tree, keys: Key[Array, " runs"]) -> Run:
     """Return the beginning of a batch of trainings."""
     begin = begin_host if isinstance(setting.field, HostField) else _begin_compiled
     return begin(setting, memory, keys)

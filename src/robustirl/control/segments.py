@@ -10,7 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
 from robustirl.control.networks import Scale
 from robustirl.control.policy_gradient import Players
@@ -31,7 +31,7 @@ class Walkers(eqx.Module):
 
 
 class Segment(eqx.Module):
-    """Some steps of all episodes.
+    """Some steps of all episodes; one step alone has no axis T, and a batch has one before it.
 
     Attributes:
         features: `[T, N, d]`, φ(s_t).
@@ -46,16 +46,16 @@ class Segment(eqx.Module):
         lengths: `[T, N]`, how many steps it took; zero elsewhere.
     """
 
-    features: Float[Array, "*batch T N d"]
-    next_features: Float[Array, "*batch T N d"]
-    actions: Float[Array, "*batch T N a"]
-    by_player: Bool[Array, "*batch T N"]
-    log_densities: Float[Array, "*batch T N"]
-    paid: Float[Array, "*batch T N"]
-    terminated: Bool[Array, "*batch T N"]
-    over: Bool[Array, "*batch T N"]
-    returns: Float[Array, "*batch T N"]
-    lengths: Int[Array, "*batch T N"]
+    features: Float[Array, "*T N d"]
+    next_features: Float[Array, "*T N d"]
+    actions: Float[Array, "*T N a"]
+    by_player: Bool[Array, "*T N"]
+    log_densities: Float[Array, "*T N"]
+    paid: Float[Array, "*T N"]
+    terminated: Bool[Array, "*T N"]
+    over: Bool[Array, "*T N"]
+    returns: Float[Array, "*T N"]
+    lengths: Int[Array, "*T N"]
 
 
 class Field(eqx.Module):
@@ -68,7 +68,7 @@ class Field(eqx.Module):
         """Return the first so many copies."""
         return Field(jax.tree.map(lambda leaf: leaf[:count], self.world), each=True) if self.each else self
 
-    def initial(self, keys: PRNGKeyArray) -> Float[Array, "N n"]:
+    def initial(self, keys: Key[Array, " N"]) -> Float[Array, "N n"]:
         """Draw a first state of each."""
         return self._map(lambda world, key: world.initial(key=key), keys)
 

@@ -22,6 +22,7 @@ from robustirl.envs.recorded import RecordedEnvironment, read_data
 from robustirl.envs.registry import register_recorded
 from robustirl.envs.tabular import Outcomes
 from robustirl.errors import InvalidInputError
+from robustirl.types import ArrayLike
 
 GROUPS = tuple(range(1, 9))
 BINS, MILES = 90, 450_000
@@ -143,8 +144,8 @@ def buses_from(prepared: Sequence[Bus], *, name: str = "buses", bins: int = BINS
 
 
 def prepare_bus(
-    odometer: Sequence[int] | np.ndarray,
-    replacements: Sequence[int] | np.ndarray,
+    odometer: ArrayLike,
+    replacements: ArrayLike,
     *,
     bins: int = BINS,
     miles: int = MILES,

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
-from robustirl.types import FloatTree, Tree
+from robustirl.types import AnyArray, FloatTree, Tree
 
 FUNCTIONS = ("initial", "transition", "observation", "reward", "terminal")
 
@@ -90,26 +90,26 @@ class FunctionalWorld(DeviceModule):
         return self._with_pay(self.env.initial(key, self.params), jnp.zeros((), dtype=float))
 
     def step(
-        self, state: Float[Array, " n"], action: Float[Array, " a"], draws: Float[Array, " k"]
+        self, state: Float[AnyArray, " n"], action: Float[AnyArray, " a"], draws: Float[AnyArray, " k"]
     ) -> Float[Array, " n"]:
         """Return the next state and what it paid; actions out of bounds are clipped."""
         key = jax.random.key((draws[0] * 2.0**32).astype(jnp.uint32))
-        here, action = state[:-1], jnp.clip(action, *self.bounds)
+        here, action = jnp.asarray(state)[:-1], jnp.clip(action, *self.bounds)
         after = self.env.transition(here, action, key, self.params)
         return self._with_pay(after, self.env.reward(here, action, after, key, self.params))
 
-    def terminal(self, state: Float[Array, " n"]) -> Bool[Array, ""]:
+    def terminal(self, state: Float[AnyArray, " n"]) -> Bool[Array, ""]:
         """Return whether an episode ends in this state."""
-        return jnp.asarray(self.env.terminal(state[:-1], None, self.params), dtype=bool)
+        return jnp.asarray(self.env.terminal(jnp.asarray(state)[:-1], None, self.params), dtype=bool)
 
-    def features(self, state: Float[Array, " n"]) -> Float[Array, " d"]:
+    def features(self, state: Float[AnyArray, " n"]) -> Float[Array, " d"]:
         """φ of what the environment shows of the state."""
-        shown = jnp.asarray(self.env.observation(state[:-1], None, self.params), dtype=float)
+        shown = jnp.asarray(self.env.observation(jnp.asarray(state)[:-1], None, self.params), dtype=float)
         return shown if self.look is None else self.look(shown)
 
-    def reward(self, state: Float[Array, " n"]) -> Float[Array, ""]:
+    def reward(self, state: Float[AnyArray, " n"]) -> Float[Array, ""]:
         """Return what the step into this state paid."""
-        return state[-1]
+        return jnp.asarray(state)[-1]
 
     def _with_pay(self, state: Array, pay: Array) -> Float[Array, " n"]:
         return jnp.concatenate([jnp.asarray(state, dtype=float), jnp.asarray(pay, dtype=float)[None]])
