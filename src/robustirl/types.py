@@ -4,7 +4,7 @@ The axes of arrays are named once for the whole library: `S` states, `A` actions
 `d` features, `T` steps, and `*batch` for leading axes of stacked problems.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # What is in a tree only its owner knows; a static type checker is told so, a run-time one looks at every leaf.
     Tree: TypeAlias = Any
     FloatTree: TypeAlias = Any
+    Objective: TypeAlias = Literal["occupancy", "likelihood"]
 else:
     from jaxtyping import PyTree
 
@@ -26,6 +27,7 @@ else:
     ArrayLike = object
     Tree = PyTree
     FloatTree = PyTree[Float[AnyArray, "..."]]
+    Objective = str  # Other words are refused with a sentence, too.
 
 
 class HostStep(NamedTuple):

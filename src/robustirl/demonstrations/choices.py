@@ -105,7 +105,7 @@ class Choices:
         return found.reshape(size, width).astype(np.float64)
 
 
-def as_choices(given: "Choices | Demonstrations") -> Choices:
+def as_choices(given: object) -> Choices:
     """Return choices as they are, or those in demonstrations."""
     if isinstance(given, Choices):
         return given

@@ -45,7 +45,7 @@ from robustirl.irl.summary import summary_rows
 from robustirl.mdp import MDP, as_world
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
-from robustirl.types import AnyArray, ArrayLike
+from robustirl.types import AnyArray, ArrayLike, Objective
 
 
 class RobustIRL(Predictions):
@@ -117,7 +117,7 @@ class RobustIRL(Predictions):
         *,
         algorithm: Literal["mce"] = "mce",
         reward: AbstractReward | Literal["tabular"] | None = None,
-        objective: Literal["occupancy", "likelihood"] = "occupancy",
+        objective: Objective = "occupancy",
         penalty: float = 0.0,
         optimizer: optax.GradientTransformation | None = None,
         steps: int = PAPER_STEPS,

@@ -23,7 +23,7 @@ from robustirl.irl.mce.problem import LIKELIHOOD, matched_occupancy
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, as_world
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
-from robustirl.types import FloatTree
+from robustirl.types import FloatTree, Objective
 
 
 class RepeatedReward(AbstractReward):
@@ -83,7 +83,7 @@ def fit_jointly(
     *,
     reward: AbstractReward | None = None,
     weights: Sequence[float] | None = None,
-    objective: Literal["occupancy", "likelihood"] = "occupancy",
+    objective: Objective = "occupancy",
     **options: Any,
 ) -> JointFit:
     """Learn one reward from several experts, each in a world of its own.

@@ -1,5 +1,6 @@
 """Plans of learning steps that are as exact as the gap needs, and exact in the end."""
 
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -50,11 +51,11 @@ def test_what_is_returned_is_planned_exactly(monkeypatch):
 
 
 def test_the_accuracy_follows_the_gap_and_is_full_close_to_the_goal():
-    rule = accuracy.StoppingRule(*(np.asarray(x) for x in (1e-10, 0.9, 1.0)))  # pyright: ignore[reportArgumentType]
-    value, visits = np.full(3, 20.0), np.array([0.75, 0.25, 0.0])
-    near = Neighbor(value, visits, None, np.asarray(0.0))  # pyright: ignore[reportArgumentType]
+    rule = accuracy.StoppingRule(*(jnp.asarray(x) for x in (1e-10, 0.9, 1.0)))
+    value, visits = jnp.full(3, 20.0), jnp.array([0.75, 0.25, 0.0])
+    near = Neighbor(value, visits, None, jnp.asarray(0.0))
     for gap, far in ((np.inf, 1.0), (0.5, 0.5), (2e-3, 0.0)):
-        here, mean = accuracy.loosened(rule, near, np.asarray(gap), np.asarray(1e-3))  # pyright: ignore
+        here, mean = accuracy.loosened(rule, near, jnp.asarray(gap), jnp.asarray(1e-3))
         assert float(here.tolerance) == pytest.approx(max(0.1 * far / (0.1 * 20), 1e-10), rel=1e-5)
         assert float(mean.residual) == pytest.approx(max(0.003 * far, 0.1 * 20 * 1e-10), rel=1e-5)
         assert float(mean.occupancy) == pytest.approx(max(0.2 * far, 1e-10), rel=1e-5)

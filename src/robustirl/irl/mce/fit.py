@@ -35,7 +35,7 @@ from robustirl.mdp import MDP
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward
 from robustirl.theory import AbstractUncertainty
-from robustirl.types import ArrayLike, Tree
+from robustirl.types import ArrayLike, Objective, Tree
 
 PAPER_STEPS = 200
 ONE_BY_ONE_STATES = 128
@@ -54,7 +54,7 @@ def fit(
     alpha: ArrayLike | Literal["auto"] = "auto",
     uncertainty: AbstractUncertainty | None = None,
     reward: AbstractReward | None = None,
-    objective: Literal["occupancy", "likelihood"] = "occupancy",
+    objective: Objective = "occupancy",
     penalty: float = 0.0,
     optimizer: optax.GradientTransformation | None = None,
     steps: int = PAPER_STEPS,
