@@ -154,7 +154,6 @@ def test_a_certificate_over_the_kl_ball():
         (lambda: as_uncertainty(COIN, radius=-1.0, kind="kl"), "not a finite number of at least 0"),
         (lambda: as_uncertainty(COIN, radius=0.1, kind="cube"), "but one of ball, mixture, game, kl, shared is needed"),
         (lambda: certify(COIN, [[1.0], [1.0]], [1.0, 0.0], radius=0.1, kind="shared"), "use kind='ball'"),
-        (lambda: fit(WORLD, [0.1, 0.8, 0.1], uncertainty=0.1), "the uncertainty is float, but a set is needed"),  # pyright: ignore[reportArgumentType]
         (lambda: fit(WORLD, [0.1, 0.8, 0.1], uncertainty=as_uncertainty(COIN, radius=0.1)), "around another world"),
         (
             lambda: fit(WORLD, [0.1, 0.8, 0.1], alpha=0.9, uncertainty=as_uncertainty(WORLD, radius=0.1)),
