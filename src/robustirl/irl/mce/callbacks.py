@@ -13,7 +13,7 @@ from robustirl.irl.mce.padding import cut_fit, cut_parameters, cut_policy, param
 from robustirl.irl.mce.programs import advance_compiled, finish_compiled
 from robustirl.irl.mce.result import Fit
 from robustirl.rewards import AbstractReward
-from robustirl.types import FloatTree
+from robustirl.types import AnyArray, FloatTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Step:
     _model: AbstractReward = dataclasses.field(repr=False)
 
     @property
-    def reward(self) -> Float[Array, " S"]:
-        """R_θ, `[S]`."""
+    def reward(self) -> Float[AnyArray, " S"] | Float[AnyArray, "S A"]:
+        """R_θ, `[S]`; `[S, A]` for a reward of states and actions."""
         return self._model(self.parameters)
 
 
