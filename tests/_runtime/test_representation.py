@@ -122,3 +122,8 @@ def test_tables_escape_what_they_are_given():
 def test_values_in_a_few_words(value, text):
     assert short_value(value).startswith(text)
     assert len(short_value(value)) <= 60
+
+
+def test_a_solver_shows_the_numbers_that_are_not_the_default_ones():
+    assert repr(planning.NewtonKrylov()) == "NewtonKrylov()"
+    assert repr(planning.NewtonKrylov(sweeps=7)) == "NewtonKrylov(sweeps=7)"

@@ -86,6 +86,9 @@ def test_missing_empty_and_unknown_files_are_refused(tmp_path, suffix, refused):
     (tmp_path / f"hollow{suffix}").write_bytes(b"")
     with refused("hollow", "is empty"):
         load(tmp_path / f"hollow{suffix}")
+    with refused("there is no file or folder", ".npz, .jsonl, .csv, .parquet"):
+        load(tmp_path / "demos")
+    (tmp_path / "demos").write_bytes(b"1")
     for suffix in (".txt", "", ".NPZ"):
         with refused(repr(suffix), ".npz, .jsonl, .csv, .parquet"):
             load(tmp_path / f"demos{suffix}")
