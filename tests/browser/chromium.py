@@ -66,3 +66,10 @@ def wait_for_run(driver: Any, identity: str | None = None) -> str:
             return shown
         assert time.monotonic() < end, f"the page shows {shown or 'nothing'}, not {identity or 'anything'}"
         time.sleep(0.02)
+
+
+def assert_untroubled(driver: Any) -> None:
+    """Assert that a page logged nothing, loaded nothing over the network, and shows no trouble of its own."""
+    assert driver.get_log("browser") == []
+    assert driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
+    assert not driver.find_element("id", "trouble").is_displayed()

@@ -8,7 +8,7 @@ import pytest
 from robustirl.explorer.page import page as render
 from robustirl.explorer.page import payload, write_explorer
 from robustirl.paper.finite import RunSpec
-from tests.browser.chromium import browser, look, missing, wait_for_run
+from tests.browser.chromium import assert_untroubled, browser, look, missing, wait_for_run
 from tests.explorer_stores import CONTINUOUS, FINITE, continuous_store, finite_store
 
 if missing():
@@ -67,9 +67,7 @@ def page(driver, pages):
         return driver
 
     yield visit
-    assert driver.get_log("browser") == []
-    assert driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
-    assert not driver.find_element(By.ID, "trouble").is_displayed()
+    assert_untroubled(driver)
 
 
 def shown(value):

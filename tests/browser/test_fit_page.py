@@ -4,7 +4,7 @@ import pytest
 
 from robustirl.cli import main
 from robustirl.irl import RobustIRL
-from tests.browser.chromium import browser, look, missing, wait_for_run
+from tests.browser.chromium import assert_untroubled, browser, look, missing, wait_for_run
 
 if missing():
     pytest.skip(f"no browser: {missing()}", allow_module_level=True)
@@ -49,9 +49,7 @@ def page(driver, folder):
         return driver
 
     yield visit
-    assert driver.get_log("browser") == []
-    assert driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
-    assert not driver.find_element(By.ID, "trouble").is_displayed()
+    assert_untroubled(driver)
 
 
 def text(driver, selector):
