@@ -1,86 +1,135 @@
-"""The defaults of everything public are those that were decided: a changed one is a decision, too.
+"""Defaults and constants of all modules are those that were decided: a changed one is a decision, too.
 
-`python -m tests.test_defaults` writes them anew.
+`python -m tests.test_defaults` writes them anew. The table has, module by module, the defaults of functions, methods
+and the fields of classes, and the constants at the top of a module and the attributes of a class.
 """
 
+import ast
 import dataclasses
+import enum
 import importlib
 import inspect
 import json
+import logging
+import pkgutil
+import re
 import sys
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+import robustirl
 
 GOLDEN = Path(__file__).parent / "golden" / "defaults.json"
-ROOMS = (
-    "",
-    "control",
-    "demonstrations",
-    "envs",
-    "envs.physics",
-    "irl",
-    "mdp",
-    "planning",
-    "plotting",
-    "rewards",
-    "theory",
-)
-COMMANDS = (
-    "compare",
-    "continuous",
-    "demo",
-    "demos",
-    "explore",
-    "fit",
-    "imitate",
-    "layouts",
-    "reproduce",
-    "serve",
-    "theory",
-)
+CONSTANT = re.compile("(?!DOCUMENTED)_?[A-Z][A-Z0-9_]+")  # Other tests look at the names that are documented.
+LONGEST = 4000  # Characters of a value: longer ones are data that other tests look at.
 
 
-def of_signature(thing):
-    """The defaults of a function's arguments, as Python writes them."""
+def text_of(value: Any) -> str | None:
+    """A value as it is written in the table; None for what has no text of its own."""
+    if isinstance(value, Path):
+        return None if value.is_absolute() else f"Path({value.as_posix()!r})"
+    if isinstance(value, enum.Enum):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return text_of(value.tolist())
+    if isinstance(value, re.Pattern):
+        return value.pattern
+    if isinstance(value, Mapping):
+        parts = [f"{text_of(key)}: {text_of(each)}" for key, each in value.items()]
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(value, Set):
+        return "{" + ", ".join(sorted(str(text_of(each)) for each in value)) + "}"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        given = {field.name: text_of(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return f"{type(value).__name__}({', '.join(f'{name}={text}' for name, text in given.items())})"
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(str(text_of(each)) for each in value) + ")"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    text = repr(value)
+    return None if " at 0x" in text or isinstance(value, logging.Logger | TypeVar) else text
+
+
+def of_signature(function: Any) -> Iterator[tuple[str, str]]:
+    """The defaults of a function's arguments."""
     try:
-        parameters = inspect.signature(thing).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return {}
-    given = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
-    texts = {name: value.as_posix() if isinstance(value, Path) else repr(value) for name, value in given.items()}
-    return {name: text for name, text in texts.items() if " at 0x" not in text}
+        return
+    for one in parameters:
+        if one.default is not inspect.Parameter.empty and (text := text_of(one.default)) is not None:
+            yield one.name, text
 
 
-def of_class(thing):
-    """The defaults of a class: of its arguments, of its public methods."""
-    found = {"": of_signature(thing)}
-    for name, member in vars(thing).items():
-        function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-        if not name.startswith("_") and inspect.isfunction(function):
-            found[f".{name}"] = of_signature(function)
-    return found
+def assigned(body: list[ast.stmt]) -> Iterator[str]:
+    """The names that a module or a class assigns a value to at its top."""
+    for line in body:
+        if isinstance(line, ast.Assign | ast.AnnAssign) and _is_registry(line.value):
+            continue
+        if isinstance(line, ast.Assign):
+            for node in [node for target in line.targets for node in ast.walk(target)]:
+                if isinstance(node, ast.Name):
+                    yield node.id
+        elif isinstance(line, ast.AnnAssign) and line.value is not None and isinstance(line.target, ast.Name):
+            yield line.target.id
 
 
-def defaults():
-    """All defaults, by name of what has them."""
+def _is_registry(value: ast.expr | None) -> bool:
+    """Whether a value is empty in the source: others fill it, and which of them depends on what is imported."""
+    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.List) and not value.elts)
+
+
+def of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """All of a module, by name."""
+    for line in (body := ast.parse(inspect.getsource(module)).body):
+        if isinstance(line, ast.FunctionDef):
+            yield from ((f"{line.name}({name})", text) for name, text in of_signature(vars(module)[line.name]))
+        elif isinstance(line, ast.ClassDef):
+            yield from of_class(vars(module)[line.name], line)
+    for name in assigned(body):
+        # A constant has capital letters; other names hold a state, or stand for a type.
+        if CONSTANT.fullmatch(name) and (text := text_of(vars(module).get(name))) is not None:
+            yield name, text
+
+
+def of_class(thing: type, source: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Of a class: its arguments, what it assigns, and its methods."""
+    arguments = dict(of_signature(thing))
+    yield from ((f"{thing.__name__}({name})", text) for name, text in arguments.items())
+    for name in assigned(source.body):
+        if name not in arguments and name in vars(thing) and (text := text_of(vars(thing)[name])) is not None:
+            yield f"{thing.__name__}.{name}", text
+    for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
+        if field.default_factory is not dataclasses.MISSING and (text := text_of(field.default_factory())) is not None:
+            yield f"{thing.__name__}.{field.name}", text
+    for line in source.body:
+        if isinstance(line, ast.FunctionDef) and line.name != "__init__":
+            member = vars(thing).get(line.name)
+            function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            yield from ((f"{thing.__name__}.{line.name}({name})", text) for name, text in of_signature(function))
+
+
+def defaults() -> dict[str, dict[str, str]]:
+    """All defaults and constants, by module; of modules that need a library that is not installed, none."""
     found = {}
-    for room in ROOMS:
-        module = importlib.import_module(f"robustirl.{room}".rstrip("."))
-        for name in dict.fromkeys([*module.__all__, *getattr(module, "DOCUMENTED", ())]):
-            thing = getattr(module, name)
-            place = f"{room}.{name}".lstrip(".")
-            if inspect.isclass(thing):
-                found |= {f"{place}{member}": given for member, given in of_class(thing).items()}
-            elif callable(thing):
-                found[place] = of_signature(thing)
-    for command in COMMANDS:
-        module = importlib.import_module(f"robustirl.cli.{command}")
-        for name, thing in vars(module).items():
-            if inspect.isclass(thing) and dataclasses.is_dataclass(thing) and thing.__module__ == module.__name__:
-                found[f"command {name}"] = of_signature(thing)
-    return {name: found[name] for name in sorted(found) if found[name]}
+    for one in sorted(pkgutil.walk_packages(robustirl.__path__, "robustirl."), key=lambda one: one.name):
+        if one.name.endswith("__main__"):
+            continue
+        try:
+            module = importlib.import_module(one.name)
+        except ImportError:
+            continue
+        found[one.name] = {name: text for name, text in sorted(of_module(module)) if len(text) <= LONGEST}
+    return {name: given for name, given in found.items() if given}
 
 
-def test_defaults_are_those_that_were_decided():
+def test_defaults_and_constants_are_those_that_were_decided():
     golden, now = json.loads(GOLDEN.read_text(encoding="utf-8")), defaults()
     changed = [
         f"{place}: {name} is {now[place][name]}, and was {text}"
@@ -89,7 +138,7 @@ def test_defaults_are_those_that_were_decided():
         if now.get(place, {}).get(name, text) != text
     ]
     assert changed == [], "if this is meant, run python -m tests.test_defaults, and say it in CHANGELOG.md"
-    assert len(golden) > 100
+    assert len(golden) > 200
 
 
 if __name__ == "__main__":
