@@ -1,4 +1,4 @@
-"""Choose the tests that ought to notice a change: those that execute its line, quickest first.
+"""Choose the tests that ought to notice a change: those that execute its line; its own and the quickest come first.
 
 What a test executes is in the table of `torture.executed`. Of test files that are not in the table, those of the
 changed file's name and those that name what it defines are taken whole.
@@ -37,16 +37,21 @@ class Chooser:
                         self._index[file, name][offset].append(test)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return tests by their names, then files of tests that are not in the table."""
+        """Return tests by their names, and files of tests that are not in the table."""
+        path = Path(mutant.file)
+        own = {mutant.file, str(Path("tests", *path.parts[2:-1], f"test_{path.stem}.py"))}
         chosen, spent = [], 0.0
-        for test in sorted(self._executing(mutant), key=lambda test: (self.seconds[test], test)):
+        for test in sorted(
+            self._executing(mutant), key=lambda test: (test.split("::")[0] not in own, self.seconds[test], test)
+        ):
             spent += self.seconds[test]
             if chosen and spent > SECONDS:
                 break
             chosen.append(test)
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
         header = [DEFAULTS] if _assigned(text, mutant.line) or _defined(text, mutant.line) else []
-        return header + chosen + self._by_name(mutant)
+        named = [test for test in chosen if test.split("::")[0] in own]
+        return [*header, *named, *self._by_name(mutant), *chosen[len(named) :]]
 
     def _executing(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the line; else its function; else a line with the same name; else the file."""
@@ -141,9 +146,9 @@ def _assigned(text: str, line: int) -> str:
 
 
 def _defined(text: str, line: int) -> str:
-    """Return the function whose header (defaults, decorators) holds a line."""
+    """Return the function or the class whose header (defaults, decorators) holds a line."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if first <= line < node.body[0].lineno:
                 return node.name

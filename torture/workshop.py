@@ -2,11 +2,12 @@
 
 Tests of JAX code spend their time loading and compiling. So every run is forked from a process that has loaded all but
 our own code, compiled programs are kept in a folder (found by their content, so that a changed program is never
-mistaken for another), and the tests that noticed something in a file before, then the quick ones, are run first.
+mistaken for another), and the tests that noticed something in a file before are run first, a few of them alone: most
+changes are noticed by those, and the files of the others need not be loaded.
 
-A test that fails on a change is run once more without the change: if it fails there, too, it is put aside, and the
-others decide. A test that takes five times its usual time, and twenty seconds more for what has to be compiled anew, is
-out of time.
+A test that fails on a change is run once more without the change, if it has not passed there before: if it fails there,
+too, it is put aside, and the others decide. A test that takes five times its usual time, and twenty seconds more for
+what has to be compiled anew, is out of time.
 """
 
 import collections
@@ -37,6 +38,7 @@ OPTIONS = (
     *("-m", "not slow", "--hypothesis-profile=mutants"),
     *("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"),  # It was, before the fork.
 )
+FIRST = 15  # Tests that are run before the others are loaded.
 NO_TESTS = 5  # Pytest's word for it.
 EMPTY = "tests/golden"  # A folder without tests, named in every run: whatever else is run, tests/conftest.py is loaded.
 
@@ -66,6 +68,7 @@ class Workshop:
             importlib.import_module(name)
         self._kills: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self._aside: set[str] = set()
+        self._sound: set[str] = set()
 
     def try_change(self, file: str, text: str, tests: Sequence[str], end: float) -> tuple[str, str, float]:
         """Return what the tests say of a file with another text: a verdict, the test behind it, and the seconds.
@@ -73,31 +76,39 @@ class Workshop:
         `end` is the time at which nobody waits for a verdict any more.
         """
         begin = time.monotonic()
-        path, kills = self._tree / file, self._kills[file]
-        sound = path.read_text(encoding="utf-8")
+        kills = self._kills[file]
+        order = sorted((test for test in tests if test not in self._aside), key=lambda test: -kills[test])
         verdict, by = "survived", ""
+        for batch in (order[:FIRST], order[FIRST:]):
+            if batch and verdict == "survived":
+                verdict, by = self._try_batch(file, text, batch, end)
+        return verdict, by, time.monotonic() - begin
+
+    def _try_batch(self, file: str, text: str, tests: Sequence[str], end: float) -> tuple[str, str]:
+        """Return what some of the tests say: a verdict, and the test behind it."""
+        path = self._tree / file
+        sound = path.read_text(encoding="utf-8")
         while time.time() < end:
-            order = sorted((test for test in tests if test not in self._aside), key=lambda test: -kills[test])
+            tests = [test for test in tests if test not in self._aside]
             try:
                 _replace(path, text)
-                run = self._run(order, min(end, time.time() + LONGEST))
+                run = self._run(tests, min(end, time.time() + LONGEST))
             finally:
                 _replace(path, sound)
             if run.code in (0, NO_TESTS):
-                break
-            verdict, by = ("out of time" if run.code is None else "killed"), run.test or "import"
-            if run.code is None and not run.test:  # The time of all tests was up.
-                verdict, by = "survived", "not all tests were run"
-                break
-            again = self._run([run.test] if run.test else order[:1], end, only_import="::" not in run.test)
-            if again.code == 0:
-                kills[run.test] += 1
-                break
-            self._aside.add(run.test or order[0])  # It fails as it is.
-            verdict, by = "survived", ""
-        if time.time() >= end:
-            verdict, by = "not finished", ""
-        return verdict, by, time.monotonic() - begin
+                return "survived", ""
+            if run.code is None and not run.test:
+                return ("survived", "not all tests were run") if time.time() < end else ("not finished", "")
+            failed = run.test or tests[0]
+            if failed not in self._sound:
+                again = self._run([failed], end, only_import="::" not in failed)
+                if again.code != 0:  # It fails as it is.
+                    self._aside.add(failed)
+                    continue
+                self._sound.add(failed)
+            self._kills[file][failed] += 1
+            return ("out of time" if run.code is None else "killed"), run.test or "import"
+        return "not finished", ""
 
     def _run(self, tests: Sequence[str], end: float, *, only_import: bool = False) -> Run:
         if not tests:

@@ -36,17 +36,23 @@ def test_each_mutant_changes_one_thing():
         assert lines[1][1:].strip() == changed_line(text, mutant)
 
 
-def test_the_tests_of_a_line_are_those_that_execute_it_and_the_quickest_come_first():
+def test_the_tests_of_a_line_are_those_that_execute_it_its_own_and_the_quickest_come_first():
     file = "src/robustirl/_runtime/files.py"
     lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     first = lines.index("def one_line(error: BaseException) -> str:") + 1
     mutant = next(one for one in mutants_of(ROOT / file) if first < one.line < first + 10)
     executed = {
-        f"tests/a.py::{name}": {"seconds": seconds, "lines": {file: {function: [mutant.line - first]}}}
-        for name, seconds, function in (("slow", 5, "one_line"), ("quick", 1, "one_line"), ("other", 0, "printable"))
+        f"{place}::{name}": {"seconds": seconds, "lines": {file: {function: [mutant.line - first]}}}
+        for place, name, seconds, function in (
+            ("tests/a.py", "slow", 5, "one_line"),
+            ("tests/a.py", "quick", 1, "one_line"),
+            ("tests/a.py", "other", 0, "printable"),
+            ("tests/_runtime/test_files.py", "own", 9, "one_line"),
+        )
     }
     tests = Chooser(executed).tests(mutant)
-    assert tests[:2] == ["tests/a.py::quick", "tests/a.py::slow"]
+    assert tests[0] == "tests/_runtime/test_files.py::own"
+    assert tests[-2:] == ["tests/a.py::quick", "tests/a.py::slow"]
     assert "tests/a.py::other" not in tests
     assert file in tests  # Its examples, of which nothing is known.
 
