@@ -17,6 +17,7 @@ from robustirl._runtime import working_precision
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.mdp import MDP, replace_parts
+from robustirl.types import AnyArray
 
 LEAST_STATES = 30_000  # Vectors of fewer states lie in the fastest caches, in any order.
 FAR = 4096  # A mean distance between neighbors above which another order is worth looking for.
@@ -34,11 +35,11 @@ class Order(NamedTuple):
     order: Int[Array, " S"]
     rank: Int[Array, " S"]
 
-    def into(self, array: Array) -> Array:
+    def into(self, array: AnyArray) -> Array:
         """Return an array `[S, ...]` in this order."""
         return jnp.asarray(array)[self.order]
 
-    def back(self, array: Array) -> Array:
+    def back(self, array: AnyArray) -> Array:
         """Return an array `[S, ...]` of this order in the world's own."""
         return jnp.asarray(array)[self.rank]
 

@@ -276,7 +276,7 @@ def test_bad_requests_are_named(options, message):
 
 
 MISTYPED = """
-import numpy as np, robustirl
+import jax, numpy as np, robustirl
 from robustirl import envs, irl, planning
 robustirl.enable_x64()
 env = envs.make("gridworld-4")
@@ -290,6 +290,8 @@ calls = (
     lambda: irl.fit(world, rho, reward=np.zeros(36)),
     lambda: irl.fit(world, rho, temperatures=0.5),
     lambda: irl.fit(world, rho, uncertainty=0.1),
+    lambda: irl.fit_imitation(envs.physics.make("pendulum"), [1, 2], key=jax.random.key(0)),
+    lambda: irl.ImitationConfig(reward="large"),
     lambda: planning.solve(env, env.reward),
     lambda: planning.solve(world, env.reward, max_steps=2.5),
     lambda: planning.total_return(world, planning.expert_policy(world, env.reward), env.reward, horizon=2.5),
@@ -320,6 +322,8 @@ def test_values_of_the_wrong_type_are_named_where_no_type_checker_runs():
             "the reward is not a reward model",
             "the temperatures are 0.5, but two numbers",
             "the uncertainty is float, but a set is needed",
+            "the demonstrations are a list, but Recordings are needed",
+            "reward is 'large', but one of positive, negative, logit is needed",
             "a world is needed, but GridWorld was given",
             "max_steps is 2.5, but a whole number",
             "the horizon is 2.5, but a whole number",

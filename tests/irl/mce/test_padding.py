@@ -7,6 +7,7 @@ import numpy as np
 import optax
 import pytest
 
+from robustirl._runtime import double_precision
 from robustirl.irl import fit, fit_many, paper_optimizer
 from robustirl.irl.mce import padding
 from robustirl.irl.mce.problem import Settings, prepare
@@ -64,8 +65,9 @@ def test_reports_and_starts_are_of_the_size_that_was_asked_for():
 
 
 def test_what_is_added_has_no_value_no_mass_and_no_reward():
-    (problem,), _ = prepare([random_world(3, STATES)], [occupancy()], [0.85], None, None, SETTINGS)
-    padded = padding.pad_problem(problem)
+    with double_precision():
+        (problem,), _ = prepare([random_world(3, STATES)], [occupancy()], [0.85], None, None, SETTINGS)
+        padded = padding.pad_problem(problem)
     world = padded.game.mdp
     assert (world.num_states, world.num_actions) == (16, 4)
     added = np.arange(STATES, 16)
@@ -87,8 +89,9 @@ def test_worlds_of_a_common_size_and_what_cannot_be_padded_stay_as_they_are():
             return parameters
 
     def padded(world, reward=None):
-        (problem,), _ = prepare([world], [occupancy(world.num_states)], [1.0], reward, None, SETTINGS)
-        return padding.pad_problem(problem) is not problem
+        with double_precision():
+            (problem,), _ = prepare([world], [occupancy(world.num_states)], [1.0], reward, None, SETTINGS)
+            return padding.pad_problem(problem) is not problem
 
     assert padded(random_world(0, 12))
     assert not padded(random_world(0, 12), Fixed())

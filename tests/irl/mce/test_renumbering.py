@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
+from robustirl._runtime import double_precision
 from robustirl.irl import fit
 from robustirl.irl.mce import renumbering
 from robustirl.irl.mce.problem import Settings, prepare
@@ -21,8 +22,9 @@ def test_a_problem_goes_into_an_order_and_its_fit_comes_back(model, monkeypatch)
     world = envs.ThreeState().mdp()
     monkeypatch.setattr(renumbering, "renumbered", lambda mdp: (mdp, ORDER))
     settings = Settings(None, 3, None, False, Temperatures(), None)
-    problem = prepare([world], [[0.1, 0.8, 0.1]], [0.9], model, None, settings).problems[0]
-    inner, start, order = renumbering.order_problem(problem, np.array([1.0, 2.0, 3.0]) if model is None else None)
+    with double_precision():
+        problem = prepare([world], [[0.1, 0.8, 0.1]], [0.9], model, None, settings).problems[0]
+        inner, start, order = renumbering.order_problem(problem, np.array([1.0, 2.0, 3.0]) if model is None else None)
     assert np.asarray(inner.expert).tolist() == pytest.approx([0.1, 0.1, 0.8])
     if model is None:
         assert np.asarray(start).tolist() == [3, 1, 2]

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from robustirl._runtime import ScopedModule
 from robustirl.control import Judge, Network, Scale, Segment
 from robustirl.irl.adversarial.config import ImitationConfig
-from robustirl.types import Tree
+from robustirl.types import AnyArray, Tree
 
 
 class LearnedReward(ScopedModule):
@@ -33,11 +33,12 @@ class LearnedReward(ScopedModule):
     sees: Literal["transitions", "states"] = eqx.field(static=True)
     form: Literal["positive", "negative", "logit"] = eqx.field(static=True)
 
-    def logit(self, features: Float[Array, "*n d"], next_features: Float[Array, "*n d"]) -> Float[Array, "*n"]:
+    def logit(self, features: Float[AnyArray, "*n d"], next_features: Float[AnyArray, "*n d"]) -> Float[Array, "*n"]:
         """Return how much these steps look like the expert's; zero if one cannot tell."""
-        return self.network(inputs_of(self.scale, self.sees, features, next_features))
+        before, after = jnp.asarray(features), jnp.asarray(next_features)
+        return self.network(inputs_of(self.scale, self.sees, before, after))
 
-    def __call__(self, features: Float[Array, "*n d"], next_features: Float[Array, "*n d"]) -> Float[Array, "*n"]:
+    def __call__(self, features: Float[AnyArray, "*n d"], next_features: Float[AnyArray, "*n d"]) -> Float[Array, "*n"]:
         logit = self.logit(features, next_features)
         match self.form:
             case "positive":

@@ -16,7 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, on_host, single_precision
 from robustirl.control import (
@@ -243,7 +243,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
             gap=jnp.asarray(states_gap(expert, _sample(visited.reshape(-1, seen.width))), dtype=float),
             mixture_gap=jnp.asarray(states_gap(expert, _sample(mixed)), dtype=float),
             expert_gap=jnp.asarray(own, dtype=float),
-            accuracy=log.report["accuracy"][-1],
+            accuracy=jnp.asarray(log.report["accuracy"][-1]),
         )
         history = ImitationHistory(log.reward, log.episode_length, log.report["accuracy"])
         return ImitationFit(
@@ -273,7 +273,7 @@ def _settings(
     ]
 
 
-def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[Array, "fits T N d"]:
+def _walk_alone(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> Float[Array, "fits T N d"]:
     """Return what episodes of each player alone show, from their start."""
 
     def one(setting: Setting, agents: Agents, key: PRNGKeyArray) -> Float[Array, "T N d"]:
@@ -293,7 +293,7 @@ def _walk_alone(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> Float[A
 _player_states = BoundedJit(_walk_alone)
 
 
-def _visited(setting: Setting, agents: Agents, keys: PRNGKeyArray) -> np.ndarray:
+def _visited(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> np.ndarray:
     """Return `[fits, states, d]`, what episodes of each player alone show."""
     if not isinstance(setting.field, HostField):
         return np.asarray(_player_states(setting, agents, keys))

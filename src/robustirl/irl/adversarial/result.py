@@ -10,6 +10,7 @@ from robustirl.control import GaussianPolicy
 from robustirl.irl._result import AbstractFit, AbstractVerdict
 from robustirl.irl.adversarial.discriminator import LearnedReward
 from robustirl.irl.judgment import Judgment, Trust
+from robustirl.types import AnyArray
 
 CLOSE, FAR = 0.2, 0.6
 """Gaps, in deviations of the expert's states, up to which a fit is trusted and beyond which it is not to be used. Where
@@ -62,9 +63,9 @@ class ImitationHistory(eqx.Module):
         accuracy: The share of steps that the discriminator told apart.
     """
 
-    reward: Float[Array, "*batch"]
-    episode_length: Float[Array, "*batch"]
-    accuracy: Float[Array, "*batch"]
+    reward: Float[AnyArray, "*batch"]
+    episode_length: Float[AnyArray, "*batch"]
+    accuracy: Float[AnyArray, "*batch"]
 
 
 class ImitationFit(AbstractFit):
