@@ -85,6 +85,11 @@ def memory_peak() -> int:
     return _device_memory("peak_bytes_in_use") if on_accelerator() else _resident("VmHWM")
 
 
+def resident_peak() -> int:
+    """Return the most bytes of the host that were resident, wherever JAX computes."""
+    return _resident("VmHWM")
+
+
 def forget_peak() -> bool:
     """Let the peak of resident memory start again from now; whether that is possible here."""
     if on_accelerator():

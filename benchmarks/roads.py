@@ -1,10 +1,14 @@
 """Learn what drivers avoid from trips on a real road graph, and predict their routes after closures.
 
-    python benchmarks/roads.py NY.gr.xz --destinations 2 --out benchmarks/results/roads-ny.json --map roads-ny.npz
+    python benchmarks/roads.py NY.gr.xz --destinations 4 --draws 0 --out roads-ny.json
+    python benchmarks/roads.py NY.gr.xz --destinations 1 --draws 10 --out closures-ny.json --map roads-ny.npz
 
 The graph is one of the ninth DIMACS challenge without weights or coordinates. No public trips go with it, so that the
 trips are drawn from a planted reward of links, by drivers who take one turn in ten at random. States are links, with a
 copy of the graph for each destination; the reward has three features of a link, shared by all copies.
+
+In every draw other turns are closed, and other trips are drawn before the closure. Two learners live in the closed
+graph: one that takes wrong turns as the drivers do, and one that never takes any.
 """
 
 import argparse
@@ -13,21 +17,23 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 import measuring
 import robustirl
+from roads_world import FEATURES, PLANTED, Roads, close_turns, follow, read_roads, shared_links
 from robustirl import envs
-from robustirl.errors import InvalidInputError
-from robustirl.irl import LBFGS, fit
-from robustirl.irl.mce.curvature import Curvature
-from robustirl.mdp import MDP, MarkovGame
+from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations, shown_contributions
+from robustirl.irl import LBFGS, SETTLING_ADAM, Fit, fit, matching_covariance
+from robustirl.mdp import MDP, WrongActionKernel, replace_parts
 from robustirl.planning import policy_value, solve, state_occupancy
 from robustirl.rewards import LinearReward
 
-FEATURES = ("link", "bend ahead", "crossing ahead")
-PLANTED = np.array([-2.0, 0.5, -1.0])
-WRONG_TURNS, DISCOUNT, HORIZON = 0.1, 0.99, 600
+WRONG_TURNS, HORIZON = 0.1, 1000
+ROUTES, ROUTE_LENGTH = 300, 400
+START = np.array([-1.0, 0.0, 0.0])  # At zero, going round in circles would pay: see the page.
+PLAN_TOLERANCE = 1e-7  # Far below the error of the trips.
 
 
 def main() -> None:
@@ -37,12 +43,15 @@ def main() -> None:
     parser.add_argument("--destinations", type=int, default=2)
     parser.add_argument("--trips", type=int, default=5000)
     parser.add_argument("--reach", type=int, default=60, help="links from the center within which trips begin and end")
-    parser.add_argument("--closures", type=int, default=100)
-    parser.add_argument("--alpha", type=float, default=0.9)
+    parser.add_argument("--draws", type=int, default=3, help="of closures and trips")
+    parser.add_argument("--closures", type=int, default=100, help="links whose entries are closed in a draw")
+    parser.add_argument("--alphas", type=float, nargs="*", default=[0.98, 0.95])
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--robust-steps", type=int, default=200)
     parser.add_argument("--nodes", type=int, help="keep only so many nodes around the center, for a quick look")
+    parser.add_argument("--solve-once", action="store_true", help="do not time a second solve")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no further draw after so long")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/out/roads.json"))
     parser.add_argument("--map", type=Path, help="an .npz file of what a map is drawn from")
     options = parser.parse_args()
@@ -56,219 +65,161 @@ class Study:
     """One graph, its trips and what is learned from them."""
 
     def __init__(self, options: argparse.Namespace, found: dict[str, Any]):
-        self.options, self.found = options, found
-        self.rng = np.random.default_rng(options.seed)
+        self.options, self.found, self.begin = options, found, time.perf_counter()
 
     def run(self) -> None:
         """Do everything in turn; the file is written after every part."""
-        env = self.timed("reading and building the graph", self.graph)
+        given = self.options
+        sizes = {"destinations": given.destinations, "reach": given.reach, "nodes": given.nodes, "seed": given.seed}
+        roads = self.timed("reading and building the graph", lambda: read_roads(given.graph, **sizes))
+        env = roads.env
         world = self.timed("building the world", lambda: env.mdp(WRONG_TURNS))
-        self.note(states=world.num_states, actions=world.num_actions, destinations=len(env.destinations))
-        self.timed("first solve, with compilation", lambda: solve(world, env.reward))
-        expert = self.timed("cold solve", lambda: solve(world, env.reward))
-        visits, moments, spread, arrived = self.timed("drawing trips", lambda: self.trips(env, world, expert.player))
-        self.note(trips=self.options.trips, arrived=arrived)
-        model = LinearReward(env.features)
-        standard = self.timed("fit, alpha = 1", lambda: self.fit(world, visits, model, 1.0, self.options.steps))
-        errors = self.timed("standard errors", lambda: self.errors(world, standard, env.features, spread))
-        names = [
-            {"feature": n, "planted": p, "estimate": e, "standard_error": s}
-            for n, p, e, s in zip(FEATURES, PLANTED, np.asarray(standard.parameters), errors, strict=True)
-        ]
-        self.note(coefficients=names, gap=float(standard.diagnosis.matching_gap), moments=moments.tolist())
-        if self.options.map:
-            self.timed("map", lambda: self.save_map(env, standard))
-        self.closures(env, visits, model, standard)
-        self.note(memory_peak_bytes=measuring.memory_peak())
+        self.note(links=len(roads.links), links_in_reach=int(roads.near.size), destinations=len(env.destinations))
+        self.note(states=world.num_states, actions=world.num_actions)
+        drivers = self.timed("first solve, with compilation", lambda: solve(world, env.reward))
+        if not given.solve_once:
+            self.timed("solve", lambda: solve(world, env.reward))
+        trips, visits, _ = self.timed("drawing trips", lambda: self.trips(env, world, drivers.player, given.seed))
+        self.note(trips=len(trips), arrived=float(np.mean(trips.terminated)))
+        model = LinearReward(np.asarray(env.features))
+        start = self.timed("starting values from the links in reach", lambda: self.starting_values(roads, visits))
+        self.note(starting_values=start.tolist())
+        standard = self.timed("fit, with compilation", lambda: self.fit(world, visits, model, 1.0, start))
+        covariance = self.timed(
+            "standard errors, with compilation", lambda: matching_covariance(standard, world, trips, model)
+        )
+        rows = zip(FEATURES, PLANTED, np.asarray(standard.parameters), np.sqrt(np.diag(covariance)), strict=True)
+        names = ("feature", "planted", "estimate", "standard_error")
+        self.note(coefficients=[dict(zip(names, row, strict=True)) for row in rows])
+        self.note(gap=float(standard.diagnosis.matching_gap), steps=int(standard.verdict.steps))
+        for draw in range(given.draws):
+            if time.perf_counter() - self.begin > given.seconds:
+                break
+            self.closures(roads, world, drivers.player, standard, draw)
 
     def timed(self, name: str, work: Any) -> Any:
-        """Do a part, and note its seconds."""
-        import jax
-
+        """Do a part, and note its seconds and the largest memory so far."""
         begin = time.perf_counter()
         result = jax.block_until_ready(work())
         self.found.setdefault("seconds", {})[name] = time.perf_counter() - begin
-        print(f"{name}: {self.found['seconds'][name]:.2f} s", flush=True)
+        self.found.setdefault("memory_peak_bytes", {})[name] = measuring.memory_peak()
+        print(f"{name}: {self.found['seconds'][name]:.2f} s, {measuring.memory_peak() / 1e9:.2f} GB", flush=True)
         self.note()
         return result
 
     def note(self, **facts: Any) -> None:
         """Write down what is known so far."""
-        self.found.update(facts)
+        self.found.update(facts, host_memory_peak_bytes=measuring.resident_peak())
         self.options.out.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
 
-    def graph(self) -> envs.GraphWorld:
-        """Return the world of links around a center, with destinations and starts in reach of it."""
-        import scipy.sparse.csgraph
+    def trips(
+        self, env: envs.GraphWorld, world: MDP, policy: Any, seed: int
+    ) -> tuple[Demonstrations, np.ndarray, float]:
+        """Return drawn trips, their occupancy, and the sum of the standard errors of their mean features."""
+        given: Any = {"episodes": self.options.trips, "horizon": HORIZON, "key": jax.random.key(seed)}
+        trips = sample_demonstrations(world, policy, **given, with_actions=False)
+        sums = np.asarray(shown_contributions(trips, world)[0] @ np.asarray(env.features))
+        scatter = float((sums.std(0) / np.sqrt(len(trips))).sum())
+        return trips, estimate_occupancy(trips, world, tail="hold").occupancy, scatter
 
-        edges, nodes = envs.read_graph(self.options.graph)
-        self.note(nodes=nodes, edges=len(edges))
-        matrix = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(nodes, nodes)).tocsr()
-        _, part = scipy.sparse.csgraph.connected_components(matrix, directed=False)
-        kept = np.flatnonzero(part == np.bincount(part).argmax())
-        center = int(kept[self.rng.integers(len(kept))])
-        if self.options.nodes:
-            near = scipy.sparse.csgraph.breadth_first_order(matrix, center, False, return_predecessors=False)
-            kept = np.sort(near[: self.options.nodes])
-        number = np.full(nodes, -1)
-        number[kept] = np.arange(len(kept))
-        inside = number[edges].min(1) >= 0
-        edges, nodes, center = number[edges[inside]], len(kept), int(number[center])
-        links, following = envs.link_graph(edges, num_nodes=nodes)
-        degree = np.bincount(edges.ravel(), minlength=nodes)[links[:, 1]]
-        features = np.stack([np.ones(len(links)), degree == 2, degree >= 4], -1).astype(float)
-        self.links, self.num_nodes, self.edges = links, nodes, edges
-        after = scipy.sparse.coo_array((np.ones(len(following)), following.T), shape=(len(links),) * 2).tocsr()
-        first = int(np.searchsorted(links[:, 0], center))
-        hops = scipy.sparse.csgraph.dijkstra(after + after.T, indices=first, unweighted=True, limit=self.options.reach)
-        near = np.flatnonzero(np.isfinite(hops))
-        start = np.zeros(len(links))
-        start[near] = 1 / near.size
-        ends = self.rng.choice(near, self.options.destinations, replace=False).tolist()
-        self.note(links=len(links), links_in_reach=int(near.size))
-        self.near = near
-        return envs.from_graph(
-            following,
-            num_nodes=len(links),
-            directed=True,
-            destinations=ends,
-            features=features,
-            rewards=features @ PLANTED,
-            start=start,
-            discount=DISCOUNT,
-            name=self.options.graph.name,
+    def starting_values(self, roads: Roads, visits: np.ndarray) -> np.ndarray:
+        """Return coefficients learned from the links in reach alone: near those of the whole graph, in seconds."""
+        small, inside = roads.part()
+        seen = visits.reshape(small.copies, -1)[:, inside].ravel()
+        found = self.fit(
+            small.mdp(WRONG_TURNS), seen / seen.sum(), LinearReward(np.asarray(small.features)), 1.0, START
         )
+        return np.asarray(found.parameters)
 
-    def trips(self, env: envs.GraphWorld, world: MDP, policy: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return the discounted visits of drawn trips, mean and covariance of their features, and how many arrived."""
-        import equinox as eqx
-        import jax
-        import jax.numpy as jnp
+    def fit(
+        self, world: MDP, visits: np.ndarray, model: LinearReward, alpha: float, start: Any, gap: float | None = None
+    ) -> Fit:
+        """Return a fit: at alpha = 1 by L-BFGS, and below it, where its line search may stall, by Adam."""
+        options: Any = {"optimizer": LBFGS, "planner_tolerance": PLAN_TOLERANCE, "steps": self.options.steps}
+        if alpha < 1:
+            options = {"optimizer": SETTLING_ADAM, "steps": self.options.robust_steps}
+        options["initial_parameters"] = np.asarray(start)
+        return fit(world, visits, alpha=alpha, reward=model, tolerance=gap, throw=False, **options)
 
-        count, states = self.options.trips, world.num_states
+    def closures(self, roads: Roads, world: MDP, drivers: Any, standard: Fit, draw: int) -> None:
+        """Close turns, and compare what is predicted there with what drivers of the planted reward do."""
+        env, begin = roads.env, time.perf_counter()
+        _, visits, scatter = self.trips(env, world, drivers, 1000 + draw)
+        model = LinearReward(np.asarray(env.features))
+        before = self.fit(world, visits, model, 1.0, standard.parameters)
+        closed = close_turns(env, visits, count=self.options.closures, seed=draw)
+        rows: list[dict[str, Any]] = []
+        for noise in (WRONG_TURNS, 0.0):
+            after = with_noise(closed.mdp(WRONG_TURNS), noise)
+            judge = Judge(env, after, np.random.default_rng(draw))
+            rows.append(judge.row("drivers", judge.truth))
+            rows.append(judge.row("reward carried over", solve(after, before.reward).player))
+            for alpha in (1.0, *self.options.alphas):
+                # Where no policy of the closed graph has the features of the old trips, costs would grow without end;
+                # learning stops once the gap is within the scatter of the trips.
+                found = self.fit(after, visits, model, alpha, START, scatter)
+                row = judge.row(f"learned in the closed graph, alpha = {alpha:g}", found.player)
+                row |= {"parameters": np.asarray(found.parameters).tolist(), "steps": int(found.verdict.steps)}
+                rows.append(row | {"gap": float(found.diagnosis.matching_gap)})
+            if draw == 0 and noise == WRONG_TURNS and self.options.map:
+                self.save_map(roads, closed, world, drivers, judge, visits)
+        turns = len(env.edges) - len(closed.edges)
+        facts = {"draw": draw, "closed_turns": turns, "seconds": time.perf_counter() - begin, "scatter": scatter}
+        self.found.setdefault("closures", []).append({**facts, "rows": rows})
+        print(f"draw {draw}: {turns} turns closed, {facts['seconds']:.1f} s", flush=True)
+        self.note()
 
-        @eqx.filter_jit
-        def walk(kernel: Any, policy: Any, begin: Any, key: Any) -> Any:
-            def step(state: Any, key: Any) -> Any:
-                act, move = jax.random.split(key)
-                action = jax.random.categorical(act, jnp.log(policy[state]))
-                following = kernel.sample(state, action, key=move)
-                return following, state
-
-            last, path = jax.lax.scan(step, begin, jax.random.split(key, HORIZON))
-            return path, last
-
-        begin = self.rng.choice(states, count, p=np.asarray(world.initial))
-        path, last = walk(
-            world.kernel, jnp.asarray(policy), jnp.asarray(begin, jnp.int32), jax.random.key(self.options.seed)
-        )
-        path, last = np.asarray(path), np.asarray(last)
-        weights = (1 - DISCOUNT) * DISCOUNT ** np.arange(HORIZON)
-        visits = np.bincount(path.ravel(), np.repeat(weights, count), states)
-        visits += np.bincount(last, minlength=states) * DISCOUNT**HORIZON
-        features = np.asarray(env.features)
-        sums = np.einsum("t,tnd->nd", weights, features[path]) + DISCOUNT**HORIZON * features[last]
-        ends = [copy * env.num_nodes + node for copy, node in enumerate(env.destinations)]
-        spread = np.cov(sums.T) / count
-        return visits / count, sums.mean(0), spread, float(np.isin(last, ends).mean())
-
-    def fit(self, world: MDP, visits: np.ndarray, model: LinearReward, alpha: float, steps: int) -> Any:
-        """Return a fit; at alpha = 1 by L-BFGS, with plans to seven digits, far below the error of the trips.
-
-        NEWTON, the default, solves some twenty systems a step for the curvature: on 17,000 links it had a gap of 0.015
-        after 6 steps, and L-BFGS one of 3e-5 after 12 in less than half of the time.
-        """
-        options = {"optimizer": LBFGS, "planner_tolerance": 1e-7} if alpha == 1 else {}
-        return fit(world, visits, alpha=alpha, reward=model, steps=steps, throw=False, **options)
-
-    def errors(self, world: MDP, found: Any, features: Any, spread: np.ndarray) -> np.ndarray:
-        """Return standard errors: H⁻¹ Σ H⁻¹, with H the curvature of the dual and Σ the covariance of the mean."""
-        import equinox as eqx
-        import jax.numpy as jnp
-
-        curvature = Curvature(
-            game=MarkovGame(world, 1.0),
-            player=jnp.asarray(found.player),
-            opponent=jnp.asarray(found.opponent),
-            mixture=jnp.asarray(found.mixture),
-            occupancy=jnp.asarray(found.occupancy),
-            features=jnp.asarray(features),
-            temperature=1.0,
-        )
-        apply = eqx.filter_jit(lambda c, d: c.apply(d))
-        inverse = np.linalg.inv(np.stack([np.asarray(apply(curvature, row)) for row in jnp.eye(len(PLANTED))]))
-        return np.sqrt(np.diag(inverse @ spread @ inverse.T))
-
-    def closures(self, env: envs.GraphWorld, visits: np.ndarray, model: LinearReward, standard: Any) -> None:
-        """Close links in reach, and compare what is predicted there with what drivers of the planted reward do."""
-        closed = self.closed(env, visits)
-        world = closed.mdp(WRONG_TURNS)
-        best = solve(world, env.reward)
-        rows = []
-
-        def judge(name: str, policy: Any) -> None:
-            occupancy = np.asarray(state_occupancy(world, best.player))
-            chosen = np.log(np.maximum(np.asarray(policy), 1e-300))
-            loss = -float((occupancy[:, None] * np.asarray(best.player) * np.where(best.player > 0, chosen, 0)).sum())
-            earned = float(np.asarray(world.initial) @ np.asarray(policy_value(world, policy, env.reward)))
-            rows.append({"policy": name, "discounted_return": earned, "log_loss": loss})
-
-        judge("drivers", best.player)
-        judge("standard, reward carried over", solve(world, standard.reward).player)
-        for alpha, steps in ((1.0, self.options.steps), (self.options.alpha, self.options.robust_steps)):
-            name = f"learned in the closed graph, alpha = {alpha:g}"
-            found = self.timed(name, lambda a=alpha, n=steps: self.fit(world, visits, model, a, n))
-            judge(name, found.player)
-            rows[-1] |= {"parameters": np.asarray(found.parameters).tolist(), "steps": int(found.verdict.steps)}
-            self.note(after_closure=rows)
-
-    def closed(self, env: envs.GraphWorld, visits: np.ndarray) -> envs.GraphWorld:
-        """Return the graph without entries to some of the links that trips use most, as far as ways remain."""
-        used = visits.reshape(env.copies, -1).sum(0)
-        used[list(env.destinations)] = 0
-        busy = np.argsort(-used)[: 20 * self.options.closures]
-        chosen = self.rng.choice(busy, self.options.closures, replace=False)
-        entries = env.edges[np.isin(env.edges[:, 1], chosen)]
-        choices = np.bincount(env.edges[:, 0], minlength=env.num_nodes)
-        entries = entries[choices[entries[:, 0]] > 1]
-        closed = env
-        for part in np.array_split(entries, max(len(entries) // 5, 1)):
-            try:
-                closed = closed.without(part)
-            except InvalidInputError:
-                continue  # It would cut somebody off.
-        self.note(closed_turns=len(env.edges) - len(closed.edges))
-        return closed
-
-    def save_map(self, env: envs.GraphWorld, standard: Any) -> None:
-        """Save the edges in reach with a layout, how much they are used, and the destinations."""
-        tails = np.unique(self.links[self.near].ravel())
-        number = np.full(self.num_nodes, -1)
-        number[tails] = np.arange(len(tails))
-        inside = number[self.links].min(1) >= 0
-        used = np.asarray(standard.expert_occupancy).reshape(env.copies, -1).sum(0)
-        predicted = np.asarray(standard.occupancy).reshape(env.copies, -1).sum(0)
+    def save_map(
+        self, roads: Roads, closed: envs.GraphWorld, world: MDP, drivers: Any, judge: "Judge", visits: np.ndarray
+    ) -> None:
+        """Save links, their use, what is closed, and the routes of drivers before and after, for `roads_map.py`."""
+        starts = judge.starts[:60]
+        gone = roads.env.edges[~np.isin(_codes(roads.env), _codes(closed))]
         np.savez_compressed(
             self.options.map,
-            edges=number[self.links[inside]],
-            used=used[inside],
-            predicted=predicted[inside],
-            destinations=number[self.links[list(env.destinations), 1]],
-            positions=layout(number[self.links[inside]], len(tails)),
+            links=roads.links.astype(np.int32),
+            used=visits.reshape(roads.env.copies, -1).sum(0).astype(np.float32),
+            closed=gone.astype(np.int32),
+            before=follow(world, drivers, starts, ROUTE_LENGTH).astype(np.int32),
+            after=judge.routes[:, : len(starts)].astype(np.int32),
+            destinations=np.array(roads.env.destinations),
         )
 
 
-def layout(edges: np.ndarray, count: int) -> np.ndarray:
-    """Return positions `[N, 2]` of nodes: eigenvectors of the graph's Laplacian, of the lowest frequencies but zero."""
-    import scipy.sparse.linalg
+class Judge:
+    """What drivers of the planted reward do in the closed graph, and how others compare with it."""
 
-    adjacency = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(count, count)).tocsr()
-    adjacency = ((adjacency + adjacency.T) > 0).astype(float)
-    degree = np.asarray(adjacency.sum(1)).ravel()
-    laplacian = scipy.sparse.diags_array(degree) - adjacency
-    start = np.random.default_rng(0).normal(size=count)
-    _, vectors = scipy.sparse.linalg.eigsh(laplacian.tocsc(), k=3, sigma=-1e-4, v0=start)
-    return vectors[:, 1:3]
+    def __init__(self, env: envs.GraphWorld, world: MDP, rng: np.random.Generator):
+        self.world, self.reward = world, env.reward
+        self.truth = np.asarray(solve(world, env.reward).player)
+        self.visits = np.asarray(state_occupancy(world, self.truth))
+        self.choice = (np.asarray(world.mask).sum(1) > 1) * self.visits
+        self.starts = rng.choice(world.num_states, ROUTES, p=np.asarray(world.initial))
+        self.routes = follow(world, self.truth, self.starts, ROUTE_LENGTH)
+
+    def row(self, name: str, policy: Any) -> dict[str, Any]:
+        """Return how well a policy predicts the drivers, and what it would earn by their reward."""
+        chosen = np.where(self.truth > 0, np.log(np.maximum(np.asarray(policy), 1e-300)), 0)
+        own = np.where(self.truth > 0, np.log(np.maximum(self.truth, 1e-300)), 0)
+        excess = float((self.visits[:, None] * self.truth * (own - chosen)).sum() / self.choice.sum())
+        value = np.asarray(policy_value(self.world, policy, self.reward))
+        routes = follow(self.world, policy, self.starts, ROUTE_LENGTH)
+        return {
+            "policy": name,
+            "wrong_turns": float(np.asarray(self.world.kernel.noise).max()),  # pyright: ignore
+            "excess_log_loss": excess,
+            "discounted_return": float(np.asarray(self.world.initial) @ value),
+            "shared_links": float(shared_links(self.routes, routes).mean()),
+        }
+
+
+def with_noise(world: MDP, noise: float) -> MDP:
+    """Return the world with another share of wrong turns, in the same form, so that programs are shared."""
+    return replace_parts(world, kernel=WrongActionKernel(world.kernel.base, noise))  # pyright: ignore
+
+
+def _codes(env: envs.GraphWorld) -> np.ndarray:
+    return env.edges[:, 0] * env.num_nodes + env.edges[:, 1]
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from robustirl.demonstrations.estimation.local_alpha import LocalAlphaEstimate a
 from robustirl.demonstrations.estimation.local_alpha import estimate_local_alpha as estimate_local_alpha
 from robustirl.demonstrations.estimation.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.estimation.occupancy import estimate_occupancy as estimate_occupancy
+from robustirl.demonstrations.estimation.occupancy import shown_contributions as shown_contributions
 from robustirl.demonstrations.io.files import load as load
 from robustirl.demonstrations.io.files import load_with_note as load_with_note
 from robustirl.demonstrations.io.files import require_place as require_place

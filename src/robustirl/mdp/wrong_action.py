@@ -127,7 +127,17 @@ class WrongActionKernel(AbstractKernel):
         return self.to_lists().worst_case(value, radius)
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        return self.to_lists().to_sparse()
+        """Return M B, M the chance of executing b where a is chosen; this needs no lists of |A| times the length."""
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        exists, noise = np.asarray(self.exists).T, np.asarray(self.noise)
+        state, chosen, executed = np.nonzero(exists[:, :, None] & exists[:, None, :])
+        mixed = noise[state] / exists.sum(-1)[state] + np.where(chosen == executed, 1 - noise[state], 0)
+        rows, columns = state * self.num_actions + chosen, state * self.num_actions + executed
+        mistakes = scipy.sparse.coo_array((mixed, (rows, columns)), shape=(exists.size, exists.size))
+        matrix = scipy.sparse.csr_array(mistakes.tocsr() @ self.base.to_sparse())
+        matrix.sort_indices()
+        return matrix
 
     def to_array(self) -> Float[Array, "S A S"]:
         return self.to_lists().to_array()
