@@ -22,7 +22,7 @@ from robustirl.paper.finite.catalog import EXPERIMENTS, Grid, choose, collect_sp
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan, reproduce
 from robustirl.paper.published import published_returns
-from robustirl.sweeps import compute, run
+from robustirl.sweeps import Store, compute, run
 from robustirl.sweeps.executor import batches, flat
 from robustirl.sweeps.store.tables import TIME_COLUMNS, columns, results_csv
 
@@ -254,6 +254,22 @@ def test_a_folder_of_another_request_is_left_alone(tmp_path, refused):
     with refused("holds results of another request; choose another --out"):
         compute(small("gridworld-4", steps=4), tmp_path)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_is_extended_by_runs_that_are_missing(tmp_path, refused):
+    asked = small("gridworld-4")
+    compute(asked[:3], tmp_path)
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "batches").iterdir()}
+    done = compute(asked[2:], tmp_path, extend=True)
+    assert done.new == len(asked) - 3  # The run that both ask for is not computed again.
+    assert {record.spec for record in done.records} == set(asked)
+    assert files.items() <= {path: path.stat().st_mtime_ns for path in (tmp_path / "batches").iterdir()}.items()
+    # The request is now the later one with the earlier runs that were finished; both read the same numbers.
+    assert Store.read(tmp_path).specs == (*asked[2:], *asked[:2])
+    whole = {record.spec: record.total_return for record in compute(asked, tmp_path / "whole").records}
+    assert {record.spec: record.total_return for record in done.records} == pytest.approx(whole)
+    with refused("holds results of another request; choose another --out"):
+        compute(asked[:3], tmp_path)
 
 
 def test_no_curve_leaves_its_panel():

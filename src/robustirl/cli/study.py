@@ -19,6 +19,11 @@ As in
 
     robustirl study existence --steps 20"""
 
+EXTEND = (
+    "Accept an --out folder of the same study with other options: its finished runs are kept, and those that these"
+    " options ask for are added."
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Study:
@@ -38,6 +43,7 @@ class StudyRequest:
     options: Any
     out: Path
     where: Where
+    extend: bool = False
     former: str | None = None
 
 
@@ -55,7 +61,7 @@ def parse_study(arguments: list[str]) -> StudyRequest:
     commands = [_command(name, options) for name, options in studies().items()]
     found = tyro.cli(functools.reduce(operator.or_, commands), args=arguments, prog="robustirl study", description=HELP)
     former = asked if asked in study_aliases() else None
-    return StudyRequest(type(found).__name__, found.options, found.out, found.where, former)  # pyright: ignore
+    return StudyRequest(type(found).__name__, found.options, found.out, found.where, found.extend, former)  # pyright: ignore
 
 
 def _command(name: str, options: Any) -> Any:
@@ -63,6 +69,7 @@ def _command(name: str, options: Any) -> Any:
     fields = [
         ("options", tyro.conf.OmitArgPrefixes[options], dataclasses.field(default=options())),
         ("out", Annotated[Path, tyro.conf.arg(help="The folder to write to.")], Path("out") / name),
+        ("extend", Annotated[bool, tyro.conf.arg(help=EXTEND)], False),
         ("where", tyro.conf.OmitArgPrefixes[Where], HERE),
     ]
     command = dataclasses.make_dataclass(name.replace("-", "_"), fields, frozen=True)
@@ -86,7 +93,7 @@ def run_study(request: StudyRequest) -> int:
         bars.stop()
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    frame = Frame(request.out, bars.report, say, engine_of(request.where), request.where.workers)
+    frame = Frame(request.out, bars.report, say, engine_of(request.where), request.where.workers, request.extend)
     try:
         request.options.run(frame)
     except StudyInterrupted as interrupted:

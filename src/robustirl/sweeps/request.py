@@ -56,6 +56,7 @@ def compute(
     tables: bool = True,
     engine: Engine | None = None,
     workers: int | None = None,
+    extend: bool = False,
 ) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
@@ -71,19 +72,22 @@ def compute(
         tables: Whether to write tables, which takes a library that a machine for computing may lack.
         engine: What does the runs; processes of this machine if omitted. This process alone writes.
         workers: How many processes of this machine; if omitted, one per core for long sweeps on a CPU.
+        extend: Accept the store of another request, keep its finished runs beside those asked for here, and cut
+            batches from the missing runs alone.
     """
     require_main_guard()
     check_specs(specs)
     connection = contextlib.nullcontext() if engine is None else engine.connect()
-    with connection as pool, Store.open(Path(out), specs) as store, one_interrupt() as interrupts:
+    with connection as pool, Store.open(Path(out), specs, extend=extend) as store, one_interrupt() as interrupts:
         timing, complete, new = Timing(), True, 0
         try:
             for kind, own in by_kind(specs).items():
                 known = sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
+                missing = [spec for spec in own if spec not in store] if extend else own
                 dependencies = kind.load_dependencies(store.result, own) if known < len(own) else None
                 for batch in run(
-                    own,
+                    missing,
                     timing,
                     done=store.__contains__,
                     workers=workers,

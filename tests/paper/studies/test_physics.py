@@ -8,7 +8,7 @@ import pytest
 
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
-from robustirl.paper.studies.physics import PhysicsStudy
+from robustirl.paper.studies.physics import PhysicsStudy, _read
 from robustirl.paper.studies.physics_results import (
     Cell,
     improvement_interval,
@@ -143,4 +143,18 @@ def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, 
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (out / "batches").iterdir()) == stamp
     assert main(["study", "physics", "--stores", str(out), "--out", str(again)]) == 0
     assert (again / "physics-alpha.md").read_text() == table
+    capsys.readouterr()
+    # Experts first, imitations of one level, and then another level, into one folder: the same runs.
+    parts = tmp_path / "parts"
+    given[6:9] = ["--factors", "1"]
+    assert main(["study", "physics", *given, "--experts", "--out", str(parts)]) == 0
+    assert "| cart-pole-swing-up | usual | 1.0 | 0 | 4096 |" in " ".join(capsys.readouterr().out.split())
+    assert main(["study", "physics", *given, "--extend", "--out", str(parts)]) == 0
+    given[6:8] = ["--factors", "2"]
+    assert main(["study", "physics", *given, "--extend", "--out", str(parts)]) == 0
+    levels = {(row.spec.factor, row.spec.method, row.spec.seed): row for row in _read((parts,))}
+    for row in _read((out,)):
+        found = levels.pop((row.spec.factor, row.spec.method, row.spec.seed))
+        assert found.learner_return == pytest.approx(row.learner_return, rel=0.02)
+    assert not levels
     capsys.readouterr()

@@ -44,6 +44,10 @@ def test_a_study_of_ones_own_is_a_subcommand_with_a_store(probe, here, capsys):
     status, _, err = robustirl("study probe --alpha 0.8", capsys)
     assert status == 2
     assert "out/probe/runs holds results of another request" in err
+    status, out, _ = robustirl("study probe --alpha 0.8 --extend", capsys)
+    assert status == 0
+    assert "| 0.8 |" in out  # A study is given the runs it asked for; the store keeps both.
+    assert {record.spec.alpha for record in Store.read(here / "out/probe/runs").records()} == {0.8, 0.9}
 
 
 def test_options_that_all_studies_share_are_checked(probe, here, capsys):

@@ -2,14 +2,18 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, single_precision
 from robustirl.control import GaussianPolicy, PPOConfig, Scale, folded, network_policy
 from robustirl.demonstrations import Recordings
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
+
+ROWS = 1 << 10
+"""The expert's steps are padded to this number, or to the next power of two."""
 
 
 def clone_behavior(
@@ -42,16 +46,22 @@ def clone_behavior(
         raise InvalidInputError("the demonstrations have no actions, and cloning copies actions; record them as well.")
     as_count("steps", steps, 1)
     with single_precision():
-        seen, done = (
-            jnp.asarray(part, dtype=float)
-            for part in (demonstrations.pairs()[0], jnp.concatenate(list(map(jnp.asarray, demonstrations.actions))))
+        seen, done = demonstrations.pairs()[0], np.concatenate(demonstrations.actions)
+        scale = Scale(*(jnp.asarray(part, dtype=float) for part in (seen.mean(0), seen.var(0), len(seen))))
+        # Padded, so that demonstrations of different lengths share a compiled program; rows beyond are never drawn.
+        rows = max(ROWS, 1 << (len(seen) - 1).bit_length())
+        first, second = (
+            jnp.asarray(np.pad(part, ((0, rows - len(seen)), (0, 0))), dtype=float) for part in (seen, done)
         )
-        return _clone(seen, done, steps, as_count("batch", batch, 1), learning_rate, config, key)
+        count = jnp.asarray(len(seen))
+        return _clone(first, second, count, scale, steps, as_count("batch", batch, 1), learning_rate, config, key)
 
 
 def _learn_actions(
     seen: Float[Array, "n d"],
     done: Float[Array, "n a"],
+    count: Int[Array, ""],
+    scale: Scale,
     steps: int,
     batch: int,
     rate: float,
@@ -59,7 +69,6 @@ def _learn_actions(
     key: PRNGKeyArray,
 ) -> GaussianPolicy:
     first, rest = jax.random.split(key)
-    scale = Scale.empty(seen.shape[1]).seen(seen)
     policy = network_policy(seen.shape[1], done.shape[1], hidden=config.hidden, deviation=config.deviation, key=first)
     rule = optax.adam(optax.linear_schedule(rate, rate / 10, steps))
 
@@ -68,7 +77,7 @@ def _learn_actions(
 
     def follow(carry, key: PRNGKeyArray):
         policy, memory = carry
-        gradient = jax.grad(loss)(policy, jax.random.randint(key, (batch,), 0, seen.shape[0]))
+        gradient = jax.grad(loss)(policy, jax.random.randint(key, (batch,), 0, count))
         change, memory = rule.update(gradient, memory)
         return (optax.apply_updates(policy, change), memory), None
 

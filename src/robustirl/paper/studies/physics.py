@@ -13,6 +13,7 @@ from pathlib import Path
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies import physics_rules
+from robustirl.paper.studies.physics_experts import EXPERT_COLUMNS, PhysicsExpertSpec, expert_rows
 from robustirl.paper.studies.physics_results import COLUMNS, rows_of
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
 from robustirl.paper.studies.physics_worlds import scale_of
@@ -43,11 +44,17 @@ class PhysicsStudy:
     """Steps of an expert's training; by world if omitted."""
     steps: int | None = None
     """Steps of an imitation; by world if omitted."""
+    experts: bool = False
+    """Train the experts alone; the same command without this option and with --extend does the rest."""
     stores: tuple[Path, ...] = ()
     """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed."""
 
     def run(self, frame: Frame) -> None:
         """Run what is missing, and write tables and a figure for each world."""
+        if self.experts and not self.stores:
+            trained = frame.compute(self._needed(self.requested()))
+            frame.write_table("physics-experts", EXPERT_COLUMNS, expert_rows(trained))
+            return
         records = _read(self.stores) if self.stores else self._computed(frame)
         frame.write_table("physics", COLUMNS, rows_of(records))
         title = "All levels but 1 together, and rules for α"
@@ -60,11 +67,14 @@ class PhysicsStudy:
 
     def _computed(self, frame: Frame) -> list[PhysicsRecord]:
         runs = self.requested()
-        experts = dict.fromkeys(
-            expert for spec in runs for expert in (*spec.shown_experts, *spec.local_experts)
-        )  # Each once, in order.
-        records = frame.compute([*experts, *runs])
-        return [record for record in records if isinstance(record, PhysicsRecord)]
+        frame.compute([*self._needed(runs), *runs])
+        # Of a store that was extended, the earlier runs as well.
+        return [record for record in frame.outcomes[-1].records if isinstance(record, PhysicsRecord)]
+
+    @staticmethod
+    def _needed(runs: list[PhysicsSpec]) -> list[PhysicsExpertSpec]:
+        """Return the experts of some runs, each once, in order."""
+        return list(dict.fromkeys(expert for spec in runs for expert in (*spec.shown_experts, *spec.local_experts)))
 
     def requested(self) -> list[PhysicsSpec]:
         """Return the runs that the options ask for; refuse options that ask for none."""

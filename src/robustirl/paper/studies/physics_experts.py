@@ -83,6 +83,23 @@ def best_of(
     return policy_from(found.arrays), found.record.mean_return
 
 
+EXPERT_COLUMNS = ("world", "parameter", "factor", "attempt", "steps", "return")
+
+
+def expert_rows(records: Iterable[PhysicsExpertRecord]) -> list[tuple[object, ...]]:
+    """Return the rows of a table of experts: what mean actions earn in their own world.
+
+    Example:
+        >>> expert_rows([PhysicsExpertRecord(PhysicsExpertSpec("hopper", "", 1.0, 100, 0), 3000.4, 0.0)])
+        [('hopper', 'usual', 1.0, 0, 100, '3000')]
+    """
+    return [
+        (spec.world, spec.parameter or "usual", spec.factor, spec.attempt, spec.steps, f"{record.mean_return:.0f}")
+        for record in records
+        for spec in [record.spec]
+    ]
+
+
 class PhysicsExpertContext:
     """Train the experts of a world in lockstep."""
 

@@ -181,15 +181,15 @@ def _recorded(
 ) -> dict[int, Recordings]:
     """Return the demonstrations of every seed: all are recorded in one call, and fewer are the first of more."""
     count = max(RECORDED, episodes)
-    whole = record(home, expert, episodes=count * len(seeds), key=jax.random.key(1000))
+    whole = record(home, expert, episodes=count * (max(seeds) + 1), key=jax.random.key(1000))
     assert whole.actions is not None
     return {
         seed: Recordings.from_arrays(
-            whole.observations[place * count :][:episodes],
-            whole.actions[place * count :][:episodes],
-            terminated=whole.terminated[place * count :][:episodes],
+            whole.observations[seed * count :][:episodes],
+            whole.actions[seed * count :][:episodes],
+            terminated=whole.terminated[seed * count :][:episodes],
         )
-        for place, seed in enumerate(seeds)
+        for seed in seeds
     }
 
 

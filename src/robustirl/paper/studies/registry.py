@@ -16,8 +16,9 @@ fields of its dataclass, and calls `run`:
             frame.write_table("my-study", ("α", "return"), rows_of(records))  # out/my-study.md, and printed.
             frame.save_figure("my-study", figure_of(records))  # out/my-study.png and .svg.
 
-Every study has the options `--out`, `--workers`, `--engine` and `--address` without naming them. The specs are those of
-any registered kind of run (see `robustirl.sweeps.Kind`); a study with runs of its own registers a kind in its file.
+Every study has the options `--out`, `--extend`, `--workers`, `--engine` and `--address` without naming them. The specs
+are those of any registered kind of run (see `robustirl.sweeps.Kind`); a study with runs of its own registers a kind in
+its file.
 A study without runs calls `frame.progress` and writes its table whole at the end.
 """
 
@@ -55,6 +56,7 @@ class Frame:
         say: Called with every text to print.
         engine: What does the runs; processes of this machine if None.
         workers: How many processes of this machine; chosen by the number of batches if None.
+        extend: Whether stores of other requests are extended.
         files: What was written.
         outcomes: What became of every request.
     """
@@ -64,22 +66,27 @@ class Frame:
     say: Callable[[str], object] = print
     engine: Engine | None = None
     workers: int | None = None
+    extend: bool = False
     files: list[Path] = dataclasses.field(default_factory=list)
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
     def compute(self, specs: Sequence[Spec], folder: str = "") -> list[Any]:
         """Run what the store in a folder of `out` does not hold yet, and return the records of all specs.
 
+        If a store is extended, its earlier runs are in `outcomes`.
+
         Raises:
             StudyInterrupted: After Ctrl-C. What is finished is kept, and the same command continues from there.
         """
         out = self.out / folder
-        outcome = compute(specs, out, self.progress, engine=self.engine, workers=self.workers)
+        outcome = compute(specs, out, self.progress, engine=self.engine, workers=self.workers, extend=self.extend)
+        asked = set(specs)
         if not outcome.complete:
-            raise StudyInterrupted(outcome, len(specs))
+            kept = sum(record.spec not in asked for record in outcome.records)
+            raise StudyInterrupted(outcome, len(specs) + kept)
         self.files += outcome.files
         self.outcomes.append(outcome)
-        return outcome.records
+        return [record for record in outcome.records if record.spec in asked]
 
     def write_table(self, name: str, headings: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> str:
         """Write a table as `<out>/<name>.md`, print it, and return it."""

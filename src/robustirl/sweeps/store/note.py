@@ -100,9 +100,9 @@ def read_note(path: Path) -> Note:
     return note
 
 
-def require_same(found: Note, asked: Note, folder: Path) -> None:
-    """Refuse to add to a store of another request or another configuration."""
-    if [spec_as_json(spec) for spec in found["specs"]] != asked["specs"]:
+def require_same(found: Note, asked: Note, folder: Path, *, extend: bool = False) -> None:
+    """Refuse to add to a store of another request (unless it may be extended) or of another configuration."""
+    if not extend and [spec_as_json(spec) for spec in found["specs"]] != asked["specs"]:
         raise InvalidInputError(
             f"{folder} holds results of another request; choose another --out or remove that folder first."
         )

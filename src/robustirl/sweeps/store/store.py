@@ -69,10 +69,15 @@ class Store:
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, folder: Path, specs: Sequence[Spec]) -> "Iterator[Store]":
+    def open(cls, folder: Path, specs: Sequence[Spec], *, extend: bool = False) -> "Iterator[Store]":
         """Open the folder for this request, or make it; refuse one that belongs to another, or that is in use.
 
         The folder is ours until the context ends: a second command is kept out. The lock dies with the process.
+
+        Args:
+            folder: The store.
+            specs: The request.
+            extend: Accept the store of another request. The request becomes this one and the finished runs of that.
         """
         folder = Path(folder)
         store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
@@ -85,11 +90,17 @@ class Store:
             store.batches.mkdir(parents=True, exist_ok=True)
             with store._lock():
                 if path.exists():
-                    require_same(read_note(path), note, folder)
-                    if path.read_text(encoding="utf-8") != as_text(note):
-                        write_atomically(path, as_text(note))  # The same in words of an earlier schema.
+                    found = read_note(path)
+                    require_same(found, note, folder, extend=extend)
                     store._clean()
                     store._scan(store._quarantine)
+                    if extend:
+                        asked = set(specs)
+                        kept = (spec for spec in found["specs"] if spec in store and spec not in asked)
+                        store.specs = (*specs, *kept)
+                        note = note_of(store.specs)
+                    if path.read_text(encoding="utf-8") != as_text(note):
+                        write_atomically(path, as_text(note))  # Extended, or of an earlier schema.
                 else:
                     write_atomically(path, as_text(note))
                 yield store
