@@ -1,0 +1,313 @@
+"""Losses, gradients and updates of the policies on a few steps, beside NumPy written from the formulas."""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import scipy.stats
+
+from robustirl.control.advantages import RIDGE, critic_values, per_step_baseline
+from robustirl.control.config import PolicyGradientConfig
+from robustirl.control.networks import Network, Scale
+from robustirl.control.policies import GaussianPolicy
+from robustirl.control.policy_gradient import (
+    Players,
+    advantages,
+    begin,
+    optimizer,
+    player_weights,
+    regularizer,
+    surrogate,
+)
+from robustirl.control.ppo import PPOConfig, _rule, create
+from robustirl.control.rollouts import Episodes
+from robustirl.control.segments import Segment
+from robustirl.control.updates import Paid, learn
+
+DISCOUNT = 0.8
+CONFIG = PPOConfig(
+    environments=2,
+    segment=3,
+    epochs=1,
+    minibatches=1,
+    learning_rate=0.1,
+    opponent_rate=0.5,
+    clip=0.3,
+    gae_decay=0.7,
+    entropy=0.2,
+    gradient_norm=0.9,
+    hidden=(2,),
+    deviations=(0.58, 0.61),
+)
+
+
+def _policy(rng: np.random.Generator) -> GaussianPolicy:
+    weights = (jnp.asarray(rng.normal(size=(1, 2))), jnp.asarray(rng.normal(size=(2, 1))))
+    return GaussianPolicy(weights, (jnp.asarray(rng.normal(size=2)),), jnp.asarray([math.log(0.6)]))
+
+
+def _case():
+    """Agents with random numbers, and three steps of two episodes: one ends by itself, one is cut off."""
+    rng = np.random.default_rng(3)
+    agents = create(CONFIG, 1, 1, jax.random.key(0))
+    critic = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), agents.critic)
+    agents = eqx.tree_at(
+        lambda a: (a.players, a.critic, a.scale, a.reward_scale, a.running),
+        agents,
+        (
+            Players(_policy(rng), _policy(rng)),
+            critic,
+            Scale(jnp.array([0.5]), jnp.array([4.0]), jnp.array(3.0)),
+            Scale(jnp.array([1.0]), jnp.array([2.0]), jnp.array(2.0)),
+            jnp.array([0.5, -1.0]),
+        ),
+    )
+    draw = lambda *shape: jnp.asarray(rng.normal(size=shape))  # noqa: E731
+    segment = Segment(
+        features=draw(3, 2, 1),
+        next_features=draw(3, 2, 1),
+        actions=draw(3, 2, 1),
+        by_player=jnp.array([[True, False], [False, True], [True, True]]),
+        log_densities=draw(3, 2) - 1.5,
+        paid=draw(3, 2),
+        terminated=jnp.array([[False, True], [False, False], [False, False]]),
+        over=jnp.array([[False, True], [True, False], [False, False]]),
+        returns=jnp.array([[np.nan, 2.0], [5.0, np.nan], [np.nan, np.nan]]),
+        lengths=jnp.array([[0, 3], [6, 0], [0, 0]]),
+    )
+    return agents, segment
+
+
+def _leaves(tree) -> list[np.ndarray]:
+    return [np.asarray(leaf, float) for leaf in jax.tree.leaves(tree)]
+
+
+def _mean(leaves, inputs):
+    first, last, bias, _ = leaves
+    return np.tanh(inputs @ first + bias) @ last
+
+
+def _value(leaves, inputs):
+    first, bias, last, last_bias = leaves
+    return (np.tanh(inputs @ first.T + bias) @ last.T + last_bias)[..., 0]
+
+
+def _loss(parts, inputs, segment, old_advantages, targets):
+    """PPO's loss over all steps, from the formulas in the head of `ppo.py`."""
+    total, by_player = 0.0, np.asarray(segment.by_player)
+    for leaves, mask, sign in ((parts[0], by_player, 1), (parts[1], ~by_player, -1)):
+        deviation = np.exp(leaves[3][0])
+        log = scipy.stats.norm(_mean(leaves, inputs)[..., 0], deviation).logpdf(np.asarray(segment.actions)[..., 0])
+        ratio = np.exp(log - np.asarray(segment.log_densities))
+        weights = sign * old_advantages
+        terms = np.minimum(ratio * weights, np.clip(ratio, 0.7, 1.3) * weights)
+        total -= terms[mask].sum() / mask.size
+        total -= 0.2 * scipy.stats.norm(0, deviation).entropy()
+    return total + ((_value(parts[2], inputs) - targets) ** 2).mean() / 2
+
+
+def _slopes(function, parts):
+    """Central differences."""
+    found = []
+    for part in parts:
+        for leaf in part:
+            slope = np.zeros_like(leaf)
+            for place in np.ndindex(leaf.shape):
+                here = leaf[place]
+                leaf[place] = here + 1e-6
+                above = function()
+                leaf[place] = here - 1e-6
+                slope[place] = (above - function()) / 2e-6
+                leaf[place] = here
+            found.append(slope)
+    return [found[index : index + 4] for index in range(0, len(found), 4)]
+
+
+@jax.jit
+def _learned(agents, segment):
+    """Return one of three updates."""
+    keys = jax.random.split(jax.random.key(1))
+    return learn(agents, Paid(), (), segment, jnp.array(DISCOUNT), CONFIG, 3, *keys)
+
+
+def test_an_update_of_ppo_is_that_of_the_formulas():
+    agents, segment = _case()
+    learned, _, progress = _learned(agents, segment)
+    paid, over, ended = (np.asarray(part) for part in (segment.paid, segment.over, segment.terminated))
+    running, returns = np.array([0.5, -1.0]), np.zeros((3, 2))
+    for step in range(3):
+        returns[step] = paid[step] + DISCOUNT * running
+        running = np.where(over[step], 0, returns[step])
+    np.testing.assert_allclose(learned.running, running)
+    # The mean square around the mean of what was seen before (two of mean 1 and variance 2) and now (six).
+    mean = (2 * 1.0 + returns.sum()) / 8
+    variance = (2 * (2.0 + (1.0 - mean) ** 2) + ((returns - mean) ** 2).sum()) / 8
+    np.testing.assert_allclose(learned.reward_scale.mean, [mean])
+    np.testing.assert_allclose(learned.reward_scale.square, [variance])
+    assert float(learned.reward_scale.count) == 8
+
+    inputs, after = ((np.asarray(f) - 0.5) / 2 for f in (segment.features, segment.next_features))
+    parts = [_leaves(part) for part in (agents.players.player, agents.players.opponent, agents.critic)]
+    parts = [[leaf.copy() for leaf in part] for part in parts]
+    values = _value(parts[2], inputs)
+    errors = paid / math.sqrt(variance) + DISCOUNT * np.where(ended, 0, _value(parts[2], after)) - values
+    gains, later = np.zeros((3, 2)), np.zeros(2)
+    for step in (2, 1, 0):
+        later = gains[step] = errors[step] + DISCOUNT * 0.7 * np.where(over[step], 0, later)
+    centered, targets = (gains - gains.mean()) / gains.std(), gains + values
+    slopes = _slopes(lambda: _loss(parts, inputs, segment, centered, targets), parts)
+    norms = [math.sqrt(sum((leaf**2).sum() for leaf in slope)) for slope in slopes]
+    assert min(norms) < 0.9 < max(norms)  # Some are shortened, and some are not.
+    memories = (learned.memories.player, learned.memories.opponent, learned.memories.critic)
+    rates, changed = (0.1, 0.05, 0.1), (learned.players.player, learned.players.opponent, learned.critic)
+    for part, slope, norm, memory, rate, new in zip(parts, slopes, norms, memories, rates, changed, strict=True):
+        shortened = [leaf * min(1, 0.9 / norm) for leaf in slope]
+        for mine, remembered in zip(shortened, _leaves(optax.tree_utils.tree_get(memory, "mu")), strict=True):
+            np.testing.assert_allclose(remembered, 0.1 * mine, rtol=1e-5, atol=1e-8)
+        expected = [leaf - rate * g / (np.abs(g) + 1e-5) for leaf, g in zip(part, shortened, strict=True)]
+        if new is not learned.critic:
+            assert not math.log(0.58) < expected[3][0] < math.log(0.61)
+            expected[3] = np.clip(expected[3], math.log(0.58), math.log(0.61))
+        for mine, theirs in zip(expected, _leaves(new), strict=True):
+            np.testing.assert_allclose(theirs, mine, rtol=1e-5, atol=1e-6)
+
+    features = np.asarray(segment.features).ravel()
+    mean = (3 * 0.5 + features.sum()) / 9
+    np.testing.assert_allclose(learned.scale.mean, [mean])
+    spread = (3 * (4.0 + (0.5 - mean) ** 2) + ((features - mean) ** 2).sum()) / 9
+    np.testing.assert_allclose(learned.scale.square, [spread])
+    np.testing.assert_allclose(progress.reward, paid.mean())
+    assert (float(progress.episode_return), float(progress.episode_length)) == (3.5, 4.5)
+
+
+def test_an_absurd_segment_changes_nothing():
+    agents, segment = _case()
+    bad = eqx.tree_at(lambda s: s.paid, segment, segment.paid.at[0, 0].set(jnp.nan))
+    new, _, _ = _learned(agents, bad)
+    for one, two in zip(jax.tree.leaves(new), jax.tree.leaves(agents), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_rate_of_ppo_falls_linearly_to_its_last_share():
+    config = dataclasses.replace(CONFIG, epochs=2, minibatches=2, final_rate=0.2)
+    rule = _rule(config, 0.5, 3)  # Twelve steps.
+
+    @jax.jit
+    def changes():
+        memory, found = rule.init(jnp.zeros(1)), []
+        for _ in range(14):
+            change, memory = rule.update(jnp.ones(1), memory)
+            found.append(jnp.asarray(change)[0])
+        return jnp.stack(found)
+
+    expected = [-0.5 * (1 - 0.8 * min(step / 12, 1)) for step in range(14)]
+    np.testing.assert_allclose(changes(), expected, rtol=1e-4)
+
+
+def _episodes() -> Episodes:
+    """Return three steps of two episodes: the second ends after its first step."""
+    rng = np.random.default_rng(5)
+    return Episodes(
+        states=jnp.zeros((4, 2, 1)),
+        features=jnp.asarray(rng.normal(size=(4, 2, 2))),
+        player_actions=jnp.asarray(rng.normal(size=(3, 2, 1))),
+        opponent_actions=jnp.asarray(rng.normal(size=(3, 2, 1))),
+        by_player=jnp.array([[True, False], [False, True], [True, True]]),
+        active=jnp.array([[True, True], [True, False], [True, False]]),
+        terminated=jnp.array([False, True]),
+    )
+
+
+def test_the_critic_is_a_ridge_regression_and_zero_where_an_episode_has_ended():
+    batch, returns = _episodes(), np.random.default_rng(0).normal(size=(3, 2))
+    values, means = jax.jit(lambda r: (critic_values(batch, r), per_step_baseline(batch, r)))(returns)
+    time = np.arange(4) / 3
+    features = np.asarray(batch.features)
+    rows = np.concatenate([features, features**2, np.stack([np.ones(4), time, time**2], -1)[:, None].repeat(2, 1)], -1)
+    taken = [(0, 0), (1, 0), (2, 0), (0, 1)]
+    inputs, targets = np.stack([rows[place] for place in taken]), np.array([returns[place] for place in taken])
+    gram = inputs.T @ inputs
+    weights = np.linalg.solve(gram + RIDGE * np.trace(gram) / 7 * np.eye(7), inputs.T @ targets)
+    expected = rows @ weights
+    expected[1:, 1] = 0
+    np.testing.assert_allclose(values, expected, rtol=1e-7)
+    np.testing.assert_allclose(means[:, 0], [returns[0].mean(), returns[1, 0], returns[2, 0]])
+
+
+@pytest.mark.parametrize("credit", ["all", "executed"])
+def test_the_weights_of_both_sides(credit):
+    batch, values = _episodes(), jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    ours, theirs = player_weights(batch, values, PolicyGradientConfig(credit=credit))
+    mask = np.asarray(batch.by_player) if credit == "executed" else np.ones((3, 2), bool)
+    np.testing.assert_array_equal(ours, np.where(mask, values, 0))
+    other = ~mask if credit == "executed" else mask
+    np.testing.assert_array_equal(theirs, np.where(other, -np.asarray(values), 0))
+
+
+def test_objectives_of_the_policy_gradient():
+    batch, weights = _episodes(), np.array([[1.0, -2.0], [0.5, 0.0], [-1.5, 0.0]])
+    linear = lambda slope, log: GaussianPolicy((jnp.array(slope),), (), jnp.array([log]))  # noqa: E731
+    new, old = linear([[0.7], [-0.4]], -0.3), linear([[0.2], [0.1]], 0.1)
+    config = PolicyGradientConfig(entropy=0.3, excess=2.0, reach=0.5, baseline="none", normalize=False)
+    bounds = (jnp.array([-1.0]), jnp.array([0.5]))
+    rewards = jnp.array([[1.0, 2.0], [3.0, 0.0], [4.0, 0.0]])
+
+    @jax.jit
+    def found():
+        return (
+            surrogate(new, batch, batch.player_actions, weights),
+            surrogate(new, batch, batch.player_actions, weights, old, 0.1),
+            regularizer(Players(new, old), batch, bounds, config),
+            advantages(batch, rewards, jnp.array(0.5), config),
+        )
+
+    plain, clipped, added, gains = found()
+    features, actions = np.asarray(batch.features)[:-1], np.asarray(batch.player_actions)[..., 0]
+    means = [(features @ np.asarray(side.weights[0]))[..., 0] for side in (new, old)]
+    logs = [scipy.stats.norm(mean, math.exp(log)).logpdf(actions) for mean, log in zip(means, (-0.3, 0.1), strict=True)]
+    active = np.asarray(batch.active)
+    np.testing.assert_allclose(plain, (weights * logs[0])[active].sum() / 2)
+    ratio = np.exp(logs[0] - logs[1])
+    terms = np.minimum(ratio * weights, np.clip(ratio, 0.9, 1.1) * weights)
+    assert (np.abs(ratio[active] - 1) > 0.1).any()
+    np.testing.assert_allclose(clipped, terms[active].sum() / 2)
+    # Within half of the way from the middle, -0.25, to the bounds: -0.625 to 0.125.
+    beyond = [mean - np.clip(mean, -0.625, 0.125) for mean in means]
+    entropies = 2 * scipy.stats.norm().entropy() - 0.3 + 0.1
+    np.testing.assert_allclose(added, 0.3 * entropies - 2 * sum((b[active] ** 2).sum() / 2 for b in beyond))
+    falling = np.array([1.0, 0.5, 0.25])[:, None] if config.discounted else 1.0
+    np.testing.assert_allclose(gains, falling * np.array([[1 + 1.5 + 1, 2], [3 + 2, 0], [4, 0]]))
+
+
+def test_each_side_of_the_policy_gradient_has_a_rate_of_its_own():
+    side = GaussianPolicy((jnp.zeros((1, 1)),), (), jnp.zeros(1))
+    config = PolicyGradientConfig(
+        learning_rate=0.4, opponent_rate=0.1, final_rate=0.5, gradient_norm=None, method="ppo", epochs=2
+    )
+    rule, players = optimizer(config, 2), Players(side, side)
+
+    @jax.jit
+    def changes():
+        memory, found = begin(players, config).memory, []
+        for _ in range(5):
+            change, memory = rule.update(jax.tree.map(jnp.ones_like, players), memory, players)
+            found.append(jnp.stack([change.player.log_deviation[0], change.opponent.log_deviation[0]]))
+        return jnp.stack(found)
+
+    shares = np.array([1, 0.875, 0.75, 0.625, 0.5])  # Two steps of two epochs.
+    np.testing.assert_allclose(changes(), -shares[:, None] * [0.4, 0.1], rtol=1e-5)
+
+
+def test_a_network_is_tanh_of_affine_layers():
+    network = Network.create(2, (3,), key=jax.random.key(0))
+    first, last = network.layers
+    inputs = np.array([[0.3, -1.0]])
+    hidden = np.tanh(inputs @ np.asarray(first.weight).T + np.asarray(first.bias))
+    np.testing.assert_allclose(network(inputs), hidden @ np.asarray(last.weight)[0] + np.asarray(last.bias), rtol=1e-6)
+    scale = Scale(jnp.array([1.0]), jnp.array([1e-9]), jnp.array(4.0))
+    np.testing.assert_allclose(scale(jnp.array([1.002])), [2.0], rtol=1e-9)  # A deviation is at least a thousandth.
