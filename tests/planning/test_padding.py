@@ -1,7 +1,11 @@
 """Padded worlds: the same solutions and measures of policies, from few programs."""
 
+import logging
+
+import jax
 import numpy as np
 import pytest
+from jax.scipy.linalg import lu_factor, lu_solve
 
 from robustirl._runtime import double_precision
 from robustirl.mdp import MDP, MarkovGame, SuccessorKernel
@@ -17,7 +21,7 @@ from robustirl.planning import (
     total_return,
 )
 from robustirl.planning.evaluation import _total_return
-from robustirl.planning.linear.dense import LARGEST_MATRIX
+from robustirl.planning.linear.dense import LARGEST_MATRIX, _solve_on_host
 from robustirl.planning.problem import planning_problem
 from robustirl.planning.solvers.newton import _run
 
@@ -87,7 +91,58 @@ def test_no_world_is_padded_across_the_border_between_two_planners():
         size = padding.padded_states(states)
         assert (states <= LARGEST_MATRIX) == (size <= LARGEST_MATRIX)
         assert size <= 1.75 * states
+        alone = padding.padded_states(states, padding.PLANNING_SIZES)
+        assert size <= alone <= 2.6 * states
+        assert (size <= LARGEST_MATRIX) == (alone <= LARGEST_MATRIX)
 
 
 def test_few_sizes_serve_many_worlds():
     assert len({padding.padded_states(states) for states in range(10, 501)}) <= 10
+    assert len({padding.padded_states(states, padding.PLANNING_SIZES) for states in range(10, 501)}) <= 8
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_systems_are_solved_on_the_host_with_the_bits_of_jax(size):
+    system = np.eye(size) - DISCOUNT * RNG.dirichlet(np.full(size, 0.1), size=size)
+    right = RNG.normal(size=size)
+    with double_precision():
+        factors = lu_factor(system)
+        for transposed in (False, True):
+            found = _solve_on_host(system, right, transposed)
+            np.testing.assert_array_equal(found, lu_solve(factors, right, trans=int(transposed)))
+
+
+def compiled_names(caplog, work) -> list[str]:
+    """Return the names of the programs that the work makes JAX compile."""
+    caplog.clear()
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        work()
+    return [record.args[0] for record in caplog.records if record.msg.startswith("Compiling")]
+
+
+def few_successors(states: int) -> np.ndarray:
+    kernel, rows = np.zeros((states, 4, states)), np.arange(states)
+    for action in range(4):
+        kernel[rows, action, RNG.permutation(states)] += 0.25
+        kernel[rows, action, RNG.permutation(states)] += 0.75
+    return kernel
+
+
+def plan(states: int) -> None:
+    world, reward = MDP(few_successors(states), discount=DISCOUNT), RNG.normal(size=states)
+    policy = expert_policy(world, reward, temperature=1)
+    state_occupancy(world, policy)
+    discounted_return(world, policy, reward)
+    total_return(world, policy, reward, horizon=7)
+
+
+@pytest.mark.parametrize(("one", "other"), [(11, 12), pytest.param(301, 302, marks=pytest.mark.slow)])
+def test_a_world_of_another_size_needs_no_program_of_its_own(one, other, caplog):
+    plan(one)
+    assert compiled_names(caplog, lambda: plan(other)) == []
+
+
+def test_a_world_of_lists_is_made_without_a_program(caplog):
+    kernels = []
+    assert compiled_names(caplog, lambda: kernels.append(MDP(few_successors(203), discount=DISCOUNT).kernel)) == []
+    assert isinstance(kernels[0], SuccessorKernel)

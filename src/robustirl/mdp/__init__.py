@@ -20,6 +20,7 @@ from robustirl.mdp.checks import as_number as as_number
 from robustirl.mdp.checks import as_positive as as_positive
 from robustirl.mdp.checks import as_seed as as_seed
 from robustirl.mdp.checks import concrete as concrete
+from robustirl.mdp.checks import in_host_memory as in_host_memory
 from robustirl.mdp.checks import require_discount as require_discount
 from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape

@@ -83,6 +83,8 @@ class BandedKernel(AbstractKernel):
         return self.to_lists().policy_matrix(policy)
 
     def row_sums(self) -> Float[Array, "S A"]:
+        if checks.in_host_memory(self.weights):
+            return jax.device_put(np.asarray(self.weights).sum(0).T)
         return self.weights.sum(0).T
 
     def self_transitions(self) -> Float[Array, "S A"]:

@@ -15,6 +15,14 @@ def concrete(*arrays: object) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays))
 
 
+def in_host_memory(*arrays: object) -> bool:
+    """Return whether NumPy can compute with these arrays where they are, which needs no program for every size."""
+    leaves = jax.tree.leaves(arrays)
+    if not concrete(leaves) or jax.default_backend() != "cpu":
+        return False
+    return all(len(leaf.sharding.device_set) == 1 for leaf in leaves if isinstance(leaf, jax.Array))
+
+
 AXES = ("state", "action", "successor")
 
 

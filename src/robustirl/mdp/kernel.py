@@ -77,7 +77,8 @@ class AbstractKernel(DeviceModule):
 
     def available(self) -> Bool[Array, "S A"]:
         """Return which actions exist: those whose rows are not all zeros."""
-        return self.row_sums() > 0
+        sums = self.row_sums()
+        return jax.device_put(np.asarray(sums) > 0) if checks.in_host_memory(sums) else sums > 0
 
     @abc.abstractmethod
     def self_transitions(self) -> Float[Array, "S A"]:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import as_float, one_line, require_memory
+from robustirl._runtime import BoundedJit, as_float, one_line, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
@@ -70,7 +70,8 @@ class SuccessorKernel(AbstractKernel):
         else:
             places, probabilities = (jnp.transpose(x, (2, 1, 0)) for x in (next_states, probabilities))  # pyright: ignore
         # 32 bits number two thousand million states and halve the memory of the list.
-        self.places = jnp.asarray(places, dtype=jnp.int32)
+        known = isinstance(places, np.ndarray)  # Then without a program for every size.
+        self.places = jax.device_put(places.astype(np.int32)) if known else jnp.asarray(places, dtype=jnp.int32)
         self.weights = as_float(probabilities)
         self.leaky = leaky
 
@@ -131,6 +132,8 @@ class SuccessorKernel(AbstractKernel):
         return empty.at[rows, self.next_states].add(weights)
 
     def row_sums(self) -> Float[Array, "S A"]:
+        if checks.in_host_memory(self.weights):
+            return jax.device_put(np.asarray(self.weights).sum(0).T)
         return self.weights.sum(0).T
 
     def padded(self, states: int, actions: int) -> "SuccessorKernel | None":
@@ -187,8 +190,7 @@ class SuccessorKernel(AbstractKernel):
             return jnp.abs(self.to_array() - other.probabilities).sum(-1)
         if not isinstance(other, SuccessorKernel):
             return other.row_distances(self)  # Diagonals and mixtures make lists of themselves.
-        _, sums, _ = signed_sums(self, other)
-        return jnp.abs(sums).sum(-1)
+        return _list_distances(self, other)
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         if self.leaky:
@@ -264,6 +266,12 @@ def signed_sums(
     rows = jnp.arange(fresh[..., 0].size).reshape(*fresh.shape[:2], 1)
     sums = jax.ops.segment_sum(weights.ravel(), (rows * length + leaders).ravel(), num_segments=weights.size)
     return places, sums.reshape(weights.shape), fresh
+
+
+@BoundedJit  # Thirty operations, each of which would be a program for every size.
+def _list_distances(first: SuccessorKernel, second: SuccessorKernel) -> Float[Array, "S A"]:
+    _, sums, _ = signed_sums(first, second)
+    return jnp.abs(sums).sum(-1)
 
 
 def _as_indices(next_states: ArrayLike) -> np.ndarray:

@@ -7,9 +7,9 @@ from jaxtyping import Array, Float, Int
 
 from robustirl._runtime import BoundedJit, as_float, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world, concrete
+from robustirl.mdp import MDP, as_action_reward, as_count, as_policy, as_world, concrete, in_host_memory
 from robustirl.planning.linear.dense import solve_policy, solve_policy_transpose
-from robustirl.planning.padding import extended, pad_policy, pad_world, padded_states
+from robustirl.planning.padding import PLANNING_SIZES, extended, pad_policy, pad_world, padded_states
 from robustirl.types import ArrayLike
 
 
@@ -51,7 +51,10 @@ def state_action_occupancy(mdp: MDP, policy: ArrayLike) -> Float[Array, "S A"]:
         >>> state_action_occupancy(walk, [[1.0], [1.0]]).tolist()
         [[0.5], [0.5]]
     """
-    return state_occupancy(mdp, policy)[:, None] * as_policy(policy, mdp)
+    visits, policy = state_occupancy(mdp, policy), as_policy(policy, mdp)
+    if in_host_memory(visits, policy):
+        return as_float(np.asarray(visits)[:, None] * np.asarray(policy))
+    return visits[:, None] * policy
 
 
 @working_precision
@@ -81,7 +84,7 @@ def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int
     horizon = as_count("the horizon", horizon)
     policy = as_policy(policy, mdp)
     collected = policy_reward(mdp, policy, reward)
-    world = pad_world(mdp) if concrete(policy, collected) else mdp
+    world = pad_world(mdp, PLANNING_SIZES) if concrete(policy, collected) else mdp
     if world is not mdp:
         policy, collected = pad_policy(policy, world), extended(collected, world.mask.shape[:1])
     return _total_return(world, policy, collected, horizon)
@@ -110,12 +113,16 @@ def policy_reward(mdp: MDP, policy: Float[Array, "S A"], reward: ArrayLike) -> F
         [1.0]
     """
     checked = as_action_reward(reward, mdp)
-    return checked if checked.ndim == 1 else (policy * checked).sum(-1)
+    if checked.ndim == 1:
+        return checked
+    if in_host_memory(policy, checked):
+        return as_float((np.asarray(policy) * np.asarray(checked)).sum(-1))
+    return (policy * checked).sum(-1)
 
 
 def _dot(one: Float[Array, " S"], other: Float[Array, " S"]) -> Float[Array, ""]:
     """Return the inner product, of vectors of a common length where that can be."""
-    size = (padded_states(one.shape[0]),)
+    size = (padded_states(one.shape[0], PLANNING_SIZES),)
     return extended(one, size) @ extended(other, size) if concrete(one, other) else one @ other
 
 

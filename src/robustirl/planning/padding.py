@@ -23,11 +23,14 @@ SIZES = (16, 25, 36, 64, 100, 144, 200, 256, 384, 512, 768, 1024)
 """States after padding. Up to 144 they are squares, because square grids are the most common worlds of few states. 200
 is the last size that is planned with matrices; a step costs up to the cube of the states there, and grows with the
 states alone beyond, where the shapes are further apart: a program of a fit takes seconds to compile."""
+PLANNING_SIZES = (*(size for size in SIZES if size <= 200), 512, 1024)
+"""States after padding for a single plan or measure, which takes milliseconds beyond 200 states, and its program up to
+ten seconds."""
 ACTIONS = {3: 4, 7: 8}
 """Actions after padding, where they change."""
 
 
-def padded_states(states: int) -> int:
+def padded_states(states: int, sizes: tuple[int, ...] = SIZES) -> int:
     """Return the number of states that a world is padded to.
 
     Example:
@@ -36,12 +39,12 @@ def padded_states(states: int) -> int:
     """
     if not SMALLEST <= states <= LARGEST:
         return states
-    return next(size for size in SIZES if size >= states)
+    return next(size for size in sizes if size >= states)
 
 
-def pad_world(mdp: MDP) -> MDP:
+def pad_world(mdp: MDP, sizes: tuple[int, ...] = SIZES) -> MDP:
     """Return the world in a common shape; itself, if it has one or cannot be padded."""
-    size, width = padded_states(mdp.num_states), mdp.num_actions
+    size, width = padded_states(mdp.num_states, sizes), mdp.num_actions
     if SMALLEST <= mdp.num_states <= LARGEST:
         width = ACTIONS.get(width, width)
     if (size, width) == (mdp.num_states, mdp.num_actions) or not concrete(mdp) or _is_sharded(mdp):
@@ -60,7 +63,7 @@ def pad_planning(problem: PlanningProblem) -> PlanningProblem:
     """Return what a solver is given in a world of a common shape; itself, if it has one or cannot be padded."""
     if not concrete(problem):
         return problem
-    world = pad_world(problem.game.mdp)
+    world = pad_world(problem.game.mdp, PLANNING_SIZES)
     if world is problem.game.mdp:
         return problem
     shape = world.mask.shape

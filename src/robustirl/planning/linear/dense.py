@@ -17,9 +17,9 @@ from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float
 
 from robustirl._runtime import BoundedJit, working_precision
-from robustirl.mdp import MDP, concrete
+from robustirl.mdp import MDP, concrete, in_host_memory
 from robustirl.planning.linear.krylov import solve_chain
-from robustirl.planning.padding import cut, extended, pad_policy, pad_world
+from robustirl.planning.padding import PLANNING_SIZES, cut, extended, pad_policy, pad_world
 
 LARGEST_MATRIX = 200  # States. Beyond, an inverse costs more than it saves.
 
@@ -49,13 +49,36 @@ def _solve_once(
 ) -> Float[Array, " S"]:
     """Solve in a world of a common shape, so that worlds of many sizes are few programs."""
     if concrete(mdp, policy, right):
-        world = pad_world(mdp)
+        world = pad_world(mdp, PLANNING_SIZES)
         if world is not mdp:
             further = extended(right, world.mask.shape[:1])
             return cut(_solve_once(world, pad_policy(policy, world), further, transposed=transposed), right.shape)
     if not writes_matrices(mdp):
         return _solve_large(mdp, policy, right, transposed)
-    return lu_solve(lu_factor(policy_system(mdp, policy)), right, trans=int(transposed))
+    system = policy_system(mdp, policy)
+    if in_host_memory(system, right):
+        return jax.device_put(_solve_on_host(np.asarray(system), np.asarray(right), transposed))
+    return lu_solve(lu_factor(system), right, trans=int(transposed))
+
+
+def _solve_on_host(
+    system: Float[np.ndarray, "S S"], right: Float[np.ndarray, " S"], transposed: bool
+) -> Float[np.ndarray, " S"]:
+    """Solve by the calls of LAPACK and BLAS that JAX makes on a CPU: the same bits, and no program for every size."""
+    import scipy.linalg  # Here, so that `import robustirl` stays light.
+
+    factors, swaps = scipy.linalg.lu_factor(system, check_finite=False)
+    order = np.arange(len(right))
+    for row, other in enumerate(swaps):
+        order[[row, other]] = order[[other, row]]
+    (solve_triangle,) = scipy.linalg.get_blas_funcs(("trsm",), (factors,))
+    lower, upper = {"lower": 1, "diag": 1}, {"lower": 0, "diag": 0}
+    if not transposed:
+        found = solve_triangle(1.0, factors, right[order, None], **lower)
+        return solve_triangle(1.0, factors, found, **upper)[:, 0]
+    found = solve_triangle(1.0, factors, right[:, None], trans_a=1, **upper)
+    found = solve_triangle(1.0, factors, found, trans_a=1, **lower)[:, 0]
+    return found[np.argsort(order)]
 
 
 def writes_matrices(mdp: MDP) -> bool:
