@@ -27,7 +27,7 @@ def test_what_no_check_foresaw_is_one_line_with_a_hint(capsys, monkeypatch, erro
     def fall(_):
         raise error
 
-    monkeypatch.setattr(cli, "run_doctor", fall)
+    monkeypatch.setattr("robustirl.cli.doctor.run_doctor", fall)
     assert cli.main(["doctor"]) == 3
     said = capsys.readouterr().err
     assert said.count("\n") == 1

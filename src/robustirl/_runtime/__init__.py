@@ -4,6 +4,7 @@ from robustirl._runtime.cache import disable_compilation_cache as disable_compil
 from robustirl._runtime.cache import enable_cache as enable_cache
 from robustirl._runtime.cache import processor as processor
 from robustirl._runtime.cache import use_compilation_cache as use_compilation_cache
+from robustirl._runtime.collection import collect_rarely as collect_rarely
 from robustirl._runtime.compilation import compilation as compilation
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
 from robustirl._runtime.deprecations import renamed_fields as renamed_fields

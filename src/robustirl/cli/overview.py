@@ -1,6 +1,7 @@
 """`robustirl --help`: every command in a line, in the order in which a user meets them."""
 
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any
 
 from robustirl.cli.console import console
 from robustirl.cli.output_options import HELP
@@ -21,13 +22,12 @@ EXAMPLES = (
 )
 
 
-def print_overview(command: Any) -> None:
+def print_overview(kinds: Mapping[str, Any]) -> None:
     """Print the commands, a few examples, and the names of environments.
 
     Args:
-        command: The union of the commands.
+        kinds: The dataclasses of the commands by name.
     """
-    kinds = {known.__metadata__[0].name: get_args(known)[0] for known in get_args(command)}
     lines = ["usage: robustirl COMMAND [OPTIONS]; robustirl COMMAND --help explains a command", ""]
     lines.append("Inverse reinforcement learning when the expert's world and the learner's move differently.")
     for title, names in GROUPS.items():

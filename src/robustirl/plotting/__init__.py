@@ -9,6 +9,7 @@ from robustirl.plotting.maps import bare as bare
 from robustirl.plotting.maps import draw_policy as draw_policy
 from robustirl.plotting.maps import draw_reward_map as draw_reward_map
 from robustirl.plotting.maps import landmarks as landmarks
+from robustirl.plotting.maps import occupancy_bar as occupancy_bar
 from robustirl.plotting.maps import scaled as scaled
 from robustirl.plotting.objects import ShownFigure as ShownFigure
 from robustirl.plotting.objects import plot_certificate as plot_certificate

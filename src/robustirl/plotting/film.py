@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -24,9 +22,8 @@ def figure_strip(films: dict[str, Sequence[Moment]], *, pictures: int = 9, secon
         8
     """
     box = _box(films)
-    figure, axes = plt.subplots(
-        len(films), pictures, figsize=(1.35 * pictures, 1.5 * len(films) + 0.3), squeeze=False, constrained_layout=True
-    )
+    figure = Figure(figsize=(1.35 * pictures, 1.5 * len(films) + 0.3), layout="constrained")
+    axes = figure.subplots(len(films), pictures, squeeze=False)
     for row, (name, film) in zip(axes, films.items(), strict=True):
         places = np.linspace(0, len(film) - 1, pictures).round().astype(int)
         for panel, place in zip(row, places, strict=True):
@@ -39,8 +36,11 @@ def figure_strip(films: dict[str, Sequence[Moment]], *, pictures: int = 9, secon
 
 def save_film(path: Path, films: dict[str, Sequence[Moment]], *, every: int = 4, rate: int = 12) -> Path:
     """Write a GIF in which all films run side by side, and return its path."""
+    from matplotlib.animation import FuncAnimation, PillowWriter  # Here, since they load pyplot.
+
     box = _box(films)
-    figure, axes = plt.subplots(1, len(films), figsize=(3.2 * len(films), 2.8), squeeze=False, constrained_layout=True)
+    figure = Figure(figsize=(3.2 * len(films), 2.8), layout="constrained")
+    axes = figure.subplots(1, len(films), squeeze=False)
     length = max(len(film) for film in films.values())
 
     def draw(place: int) -> list:
@@ -52,7 +52,6 @@ def save_film(path: Path, films: dict[str, Sequence[Moment]], *, every: int = 4,
 
     moving = FuncAnimation(figure, draw, frames=range(0, length, every))
     moving.save(path, writer=PillowWriter(fps=rate), dpi=70)
-    plt.close(figure)
     return path
 
 

@@ -3,7 +3,6 @@
 import matplotlib
 import numpy as np
 from jaxtyping import Float
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -11,7 +10,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from robustirl.envs import Environment, GridWorld
 from robustirl.irl import RobustIRL
 from robustirl.plotting.arrows import MAX_ARROWS, draw_moves
-from robustirl.plotting.maps import bare, landmarks, scaled
+from robustirl.plotting.maps import bare, landmarks, occupancy_bar, scaled
 from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
 
 
@@ -63,8 +62,7 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
         landmarks(axes[0], environment)
         for axis in axes[1:]:
             landmarks(axis, environment, "#ffffff")
-    bar = ScalarMappable(norm, "viridis")
-    figure.colorbar(bar, ax=axes[1:], shrink=0.8, pad=0.01, label="occupancy, log scale")
+    occupancy_bar(figure, norm, axes[1:])
     return figure
 
 

@@ -8,8 +8,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.csgraph
 from jaxtyping import Float, Int
 
 from robustirl.errors import InvalidInputError
@@ -115,6 +113,8 @@ def _grid(targets: Int[np.ndarray, "S A"]) -> tuple[int, int] | None:
 
 def _positions(moves: Any, size: int) -> Float[np.ndarray, "S 2"]:
     """Return places of the nodes whose distances resemble the number of moves between them (classical scaling)."""
+    import scipy.sparse.csgraph  # Here, so that only a graph loads it.
+
     pairs = scipy.sparse.coo_array(moves)
     actions = moves.shape[0] // size
     links = scipy.sparse.coo_array((np.ones(pairs.nnz), (pairs.row // actions, pairs.col)), (size, size))

@@ -1,9 +1,13 @@
 """Maps of a grid: rewards, policies as arrows, and occupancies, true ones beside learned ones."""
 
+from typing import Any
+
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Patch
 
 from robustirl.envs import MOVES, GridWorld, ObjectWorld
@@ -45,6 +49,17 @@ def scaled(axis: Axes, values: np.ndarray, cmap: str) -> None:
     """Draw a map of numbers with its scale under it."""
     image = axis.imshow(values, cmap=cmap)
     axis.figure.colorbar(image, ax=axis, orientation="horizontal", shrink=0.75, pad=0.03, aspect=30)
+
+
+def occupancy_bar(figure: Figure, norm: LogNorm, axes: Any) -> None:
+    """Draw the scale of maps of occupancies beside them.
+
+    It has a tick for every power of ten, which takes half the time of a layout with those between them. Where the scale
+    is shorter than two of these, the others stay.
+    """
+    bar = figure.colorbar(ScalarMappable(norm, "viridis"), ax=axes, shrink=0.8, pad=0.01, label="occupancy, log scale")
+    if float(norm.vmax or 1) >= 100 * float(norm.vmin or 1):
+        bar.minorticks_off()
 
 
 def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:

@@ -2,13 +2,12 @@
 
 import matplotlib
 import numpy as np
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from robustirl.envs import GridWorld
-from robustirl.plotting import STYLE, bare, draw_policy, draw_reward_map, landmarks, plain_text, scaled
+from robustirl.plotting import STYLE, bare, draw_policy, draw_reward_map, landmarks, occupancy_bar, plain_text, scaled
 from robustirl.sweeps import RunResult
 
 
@@ -48,7 +47,7 @@ def figure_maps(environment: GridWorld, standard: RunResult, robust: RunResult, 
             bare(axis, title if axis is bottom[0] else f"{title}\n" + r"ℓ₁ from the expert's: " + f"{apart:.3f}")
             axis.imshow(np.maximum(values, smallest).reshape(shape), cmap="viridis", norm=norm)
             landmarks(axis, environment, "#ffffff")
-        figure.colorbar(ScalarMappable(norm, "viridis"), ax=bottom, shrink=0.8, pad=0.01, label="occupancy, log scale")
+        occupancy_bar(figure, norm, bottom)
         spec = robust.record.spec
         where = rf"$\epsilon_L = {spec.learner_noise:g}$, $\epsilon_E = {spec.expert_noise:g}$"
         figure.suptitle(f"{plain_text(environment.name)}, {where}" + (f"   ({note})" if note else ""), fontsize=11)
