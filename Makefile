@@ -13,7 +13,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences browser lint format bench torture mutants docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences goldens browser lint format bench torture mutants docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -26,6 +26,7 @@ help:
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
 	@echo "make sentences   write error sentences that were reworded into the tests that compare them"
+	@echo "make goldens     write anew what figures, pages and tables show, and the defaults, for the tests that compare them"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
 	@echo "make mutants     change lines of the package, and see whether a test notices"
@@ -62,6 +63,12 @@ test: lint
 sentences: .venv/dev
 	-PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -q --inline-snapshot=fix tests/reliability/test_bad_inputs.py tests/cli/test_doctor.py
 	git diff --stat tests
+
+# After a change of what is drawn, written or a default: write the texts anew that tests compare; look at them.
+goldens: .venv/dev
+	WRITE_GOLDENS=1 $(BIN)/pytest -q $$(grep -rl require_golden tests --include='test_*.py')
+	$(BIN)/python -m tests.test_defaults
+	git diff --stat tests/golden
 
 # All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an
 # XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.

@@ -135,12 +135,13 @@ def _functions(text: str, file: str) -> list[tuple[str, int, frozenset[int]]]:
 
 
 def _assigned(text: str, line: int) -> str:
-    """Return the name that a line at the top of a file, or of a class, assigns to."""
+    """Return the name, or the first, that a line at the top of a file, or of a class, assigns to."""
     tree = ast.parse(text)
     blocks = [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
     for node in [node for block in blocks for node in block]:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            target = target.elts[0] if isinstance(target, ast.Tuple) else target
             return target.id if isinstance(target, ast.Name) else ""
     return ""
 

@@ -2,38 +2,9 @@
 
 import numpy as np
 
-from robustirl.demonstrations import AlphaEstimate
-from robustirl.irl import AlphaSelection
 from robustirl.paper.figures.alpha import figure_alpha_rule
 from robustirl.plotting import figure_alpha
-
-
-def selection(alpha=0.9):
-    zeros = np.zeros(3)
-    return AlphaSelection(
-        alpha=alpha,
-        candidates=np.array([1.0, 0.9, 0.8]),
-        gap=np.array([0.01, 0.02, 0.2]),
-        distance=np.array([0.01, 0.21, 0.31]),
-        excess=zeros,
-        arrival=zeros + 1,
-        reach=zeros + 1,
-        planned=zeros == 0,
-        gain=np.array([0.0, 2.0, 3.0]),
-        gain_error=np.array([0.0, 0.5, 0.6]),
-        own_gains=np.zeros((3, 3)),
-        avoidable_gap=0.0,
-        sampling_error=0.2,
-        direction="unknown",
-        log_likelihood=zeros,
-        log_likelihood_error=zeros,
-        admissible=np.array([True, True, False]),
-        decisive=True,
-        note="",
-        episodes=100,
-        fits=(),
-        mismatch=AlphaEstimate(1.0, 0.05, 1.0, False, "", "states", 0.0, 100, 0.95),
-    )
+from tests.invented import selection
 
 
 def test_the_curves_are_those_of_the_selection():

@@ -57,7 +57,7 @@ def _main(given: list[str]) -> int:
         _say_error(error)
         return 2
     except KeyboardInterrupt:
-        errors.print("robustirl: interrupted.", highlight=False)
+        errors.print("robustirl: interrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # Whoever read the output has left, as `head` does.
         _forget_stdout()
@@ -74,7 +74,7 @@ def _answer(words: list[str], options: OutputOptions) -> int:
     if not words:
         from robustirl.cli.demo import WELCOME  # Here, as all commands: when it is asked for.
 
-        console.print(WELCOME, soft_wrap=True)
+        console.print(WELCOME)
         return 0
     words = ["version"] if words == ["--version"] else words
     request = parse_in_words(lambda: parse(words), words, tuple(COMMANDS))
@@ -95,7 +95,7 @@ def _answer(words: list[str], options: OutputOptions) -> int:
 def _say_error(error: RobustIRLError) -> None:
     if isinstance(error, OutputError):
         _forget_stdout()
-    errors.print(f"robustirl: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+    errors.print(f"robustirl: {error}", style="red")
 
 
 def _name(words: list[str]) -> str:
@@ -111,7 +111,6 @@ def _report_defect(error: Exception) -> None:
             f"robustirl: {reason}. No check has foreseen this; {TRACEBACK}=1 in the environment shows where it"
             " happened, and `robustirl doctor` says what a report needs.",
             style="red",
-            soft_wrap=True,
         )
 
 
@@ -131,7 +130,7 @@ def parse(arguments: list[str]) -> Any:
         with contextlib.redirect_stderr(said):
             return _parse(arguments)
     finally:
-        errors.print(said.getvalue(), end="", soft_wrap=True)
+        errors.print(said.getvalue(), end="")
 
 
 def _parse(given: list[str]) -> Any:

@@ -37,6 +37,11 @@ class PlainConsole(Console):
     def file(self, new_file: TextStream) -> None:
         self._file = new_file
 
+    def print(self, *things: Any, **options: Any) -> None:
+        """Print; lines of text are for the terminal to break, while tables are fitted into its width."""
+        options.setdefault("soft_wrap", all(isinstance(thing, str) for thing in things))
+        super().print(*things, **options)
+
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
 
@@ -110,17 +115,16 @@ def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcom
 def say_outcome(outcome: Outcome, total: int) -> None:
     """Say what became of a request: notices, whether it was interrupted, times, failures, files."""
     for notice in outcome.notices:
-        errors.print(f"robustirl: {notice}", markup=False, highlight=False, soft_wrap=True)
+        errors.print(f"robustirl: {notice}")
     if not outcome.complete:
         kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
-        errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.", soft_wrap=True)
+        errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.")
         return
     timing = outcome.timing
     known = len(outcome.records) - outcome.new
     console.print(
         f"{outcome.new} runs in {timing.computation:.1f} s, after {timing.compilation:.1f} s of compilation"
         + (f"; {known} were there already." if known else "."),
-        highlight=False,
     )
     failed = sum(record.verdict == "failed" for record in outcome.records)
     if failed:
@@ -133,9 +137,9 @@ def say_files(files: Sequence[Path]) -> None:
     answer(files=[str(path) for path in files])
     named = files if len(files) <= MOST_NAMED else [*files[:2], *files[-1:]]
     for path in named:
-        console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+        console.print(f"wrote {path}")
     if len(named) < len(files):
-        console.print(f"and {len(files) - len(named)} more there and in {named[-1].parent / 'figures'}", soft_wrap=True)
+        console.print(f"and {len(files) - len(named)} more there and in {named[-1].parent / 'figures'}")
 
 
 def progress_bar() -> Progress:

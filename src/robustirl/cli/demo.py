@@ -60,7 +60,6 @@ def run_demo(command: Demo) -> int:
     console.print(
         f"The expert walked {WORLD} {EPISODES} times, in a world that throws it off with probability {EXPERT_NOISE};"
         " the learner's world is calm. Learning (the first time also compiles) ...",
-        soft_wrap=True,
     )
     best = float(total_return(judged, expert_policy(judged, environment.reward, kind="optimal"), environment.reward))
     models = {"standard": RobustIRL(alpha=1.0).fit(world, demos), "robust": RobustIRL(alpha="auto").fit(world, demos)}
@@ -70,7 +69,7 @@ def run_demo(command: Demo) -> int:
         console.print(f"\n{name} (alpha = {alpha:g}): return {value:.1f}; the best there is: {best:.1f}")
         for row in np.asarray(model.predict(np.arange(world.num_states))).reshape(environment.shape):  # pyright: ignore
             console.print("  " + " ".join(ARROWS[action] for action in row))
-    console.print(f"\n{models['robust'].judgment_}", soft_wrap=True)
+    console.print(f"\n{models['robust'].judgment_}")
     with filled_whole(command.out) as folder:
         occupancy = np.asarray(state_occupancy(world, models["robust"].policy_))
         files = save_figure(figure_fit(environment, models["robust"], occupancy), folder / "demo")

@@ -122,7 +122,7 @@ def run_convert(command: Convert) -> int:
     """Run the `convert` command."""
     _require_new(command.target)
     found, understood = demonstrations.load_with_note(command.source, command.table_options())
-    console.print(understood, highlight=False, markup=False, soft_wrap=True)
+    console.print(understood)
     _write(found, command.target)
     return 0
 
@@ -135,7 +135,7 @@ def _make(command: Make) -> None:
     size = environment.mdp(0.0).num_states if command.noise else 0
     noise = explain_noise(environment, command.noise, command.noise_model, size)
     if noise is not None:
-        console.print(noise, highlight=False, markup=False, soft_wrap=True)
+        console.print(noise)
     policy = expert_policy(
         environment.mdp(command.noise, command.noise_model),
         environment.reward,
@@ -155,11 +155,11 @@ def _make(command: Make) -> None:
 def _inspect(command: Inspect) -> None:
     found, understood = demonstrations.load_with_note(command.file, command.table_options())
     if command.file.suffix in (".csv", ".parquet"):
-        console.print(understood, highlight=False, markup=False, soft_wrap=True)
+        console.print(understood)
     world = None if command.env is None else command.find(command.env).mdp()
     if world is not None:
         found.check_against(world)
-    console.print(found.describe(), highlight=False, soft_wrap=True)
+    console.print(found.describe())
     console.print(_visits(found))
     answer(
         episodes=len(found),
@@ -176,8 +176,6 @@ def _inspect(command: Inspect) -> None:
             f" {world.num_states} states; the occupancy at γ = {estimate.discount:g} is known to within"
             f" {estimate.error:.3g} in l1 (95 %; 2 is the most possible), of which {estimate.bias:.3g} is for truncated"
             " episodes.",
-            highlight=False,
-            soft_wrap=True,
         )
 
 
@@ -200,7 +198,7 @@ def _visits(found: Demonstrations) -> Table:
 
 def _write(found: Demonstrations, path: Path) -> None:
     demonstrations.save(found, path)
-    console.print(f"wrote {path}: {found.describe()}", highlight=False, soft_wrap=True)
+    console.print(f"wrote {path}: {found.describe()}")
     answer(episodes=len(found), transitions=found.num_transitions, files=[str(path)])
 
 

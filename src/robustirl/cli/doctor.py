@@ -118,7 +118,7 @@ def run_doctor(command: Doctor) -> int:  # noqa: ARG001
         checks = self_check()
     except Exception as error:  # Whatever a broken installation raises is what one came here to learn.
         line = f"robustirl: the check broke off: {one_line(error)}."
-        errors.print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+        errors.print(line, style="red")
         return 1
     _print_checks(checks, time.perf_counter() - begun)
     return 0 if all(check.passed for check in checks) else 1
@@ -146,4 +146,4 @@ def _version(distribution: str) -> str | None:
 
 
 def _say(line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(line)

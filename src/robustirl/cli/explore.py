@@ -57,6 +57,6 @@ def run_explore(command: Explore) -> int:
 def _say(path: Path) -> int:
     size = path.stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    console.print(f"wrote {path} ({shown})", highlight=False, soft_wrap=True)
+    console.print(f"wrote {path} ({shown})")
     answer(files=[str(path)])
     return 0

@@ -86,7 +86,7 @@ def run_fit(command: Fit) -> int:
         **options,
     )
     job = prepare_fit(request)
-    console.print(job.understood, highlight=False, markup=False, soft_wrap=True)
+    console.print(job.understood)
     with progress_bar() as progress:
         task = progress.add_task("learning (compiling first)", total=total)
 
@@ -100,13 +100,11 @@ def run_fit(command: Fit) -> int:
         progress.update(task, completed=taken, total=taken, description=f"{verdict.status} after {taken} steps")
     with hold_interrupts():
         written = write_fit(job, command.out, command=command_words(command), interrupted=interrupted)
-    console.print(job.model.summary(), highlight=False, markup=False, soft_wrap=True)
+    console.print(job.model.summary())
     for path in written:
-        console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+        console.print(f"wrote {path}")
     console.print(
         f"See it in a browser: {shlex.join(['robustirl', 'explore', str(command.out)])}",
-        highlight=False,
-        soft_wrap=True,
     )
     judgment = job.model.judgment_
     answer(
@@ -122,7 +120,7 @@ def run_fit(command: Fit) -> int:
         files=[str(path) for path in written],
     )
     if interrupted:
-        errors.print(f"robustirl: the best fit so far is in {command.out}.", soft_wrap=True)
+        errors.print(f"robustirl: the best fit so far is in {command.out}.")
         return INTERRUPTED
     return 1 if judgment.trust is Trust.DO_NOT_USE else 0
 
@@ -134,7 +132,7 @@ def _run(job: FitJob, report: Callback) -> bool:
     except KeyboardInterrupt:
         if not job.keep_best():
             raise
-        errors.print("robustirl: interrupted; writing the best fit so far.", soft_wrap=True)
+        errors.print("robustirl: interrupted; writing the best fit so far.")
         return True
     return False
 

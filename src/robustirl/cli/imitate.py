@@ -119,12 +119,12 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
         returns = np.asarray(
             measure_returns([world] * len(policies), policies, episodes=16, keys=[keys[3]] * len(policies))
         ).mean(1)
-    console.print(f"{seen!r}; the learner's world: {world!r}", soft_wrap=True)
+    console.print(f"{seen!r}; the learner's world: {world!r}")
     for name, value in zip(names, returns, strict=True):
         place = " carried over" if name == "the expert" else ""
         console.print(f"{name}{place}: return {value:.1f} in the learner's world (no learner saw a reward)")
     for name, fit in zip(names, fits, strict=False):
-        console.print(f"{name}: {fit.judgment}", soft_wrap=True)
+        console.print(f"{name}: {fit.judgment}")
     files = ["demos.npz"]
     seen.save(folder / "demos.npz")
     for alpha, fit in zip(alphas, fits, strict=True):

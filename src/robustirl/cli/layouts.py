@@ -70,11 +70,10 @@ def run_layouts(command: Layouts) -> int:
     records = outcome.records
     settled = settled_layouts(records)
     for path in [*write_layout_tables(records, command.out), *draw_layouts(records, command.noise_model, command.out)]:
-        console.print(f"wrote {path}", highlight=False, soft_wrap=True)
+        console.print(f"wrote {path}")
     console.print(
         f"{len(settled)} of {command.layouts} layouts are settled: their optimal policy ends in cells"
         " that pay nothing.",
-        highlight=False,
     )
     for measure in MEASURES:
         chosen = [r for r in records if not measure.settled_only or r.spec.seed in settled]

@@ -35,4 +35,4 @@ def print_overview(kinds: Mapping[str, Any]) -> None:
         lines += [f"  {name:<11} {(kinds[name].__doc__ or '').strip().splitlines()[0]}" for name in names]
     lines += ["", "As in", "", *(f"  {line}" for line in EXAMPLES)]
     lines += ["", f"Environments: {NAMES}.", "", HELP]
-    console.print("\n".join(lines), soft_wrap=True)
+    console.print("\n".join(lines))

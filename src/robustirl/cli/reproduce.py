@@ -126,7 +126,7 @@ def run_reproduce(command: Reproduce) -> int:
     """Run the `reproduce` command."""
     plan = plan_of(command)
     for line in departures(command, plan):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line)
     engine = engine_of(command.where)
     outcome = run_with_progress(
         lambda progress: reproduce(
@@ -176,6 +176,4 @@ def print_agreement(records: list[Record]) -> None:
     console.print(
         f"against the published numbers, {len(cells)} cells: median relative error {np.median(found):.2%},"
         f" {np.mean(found <= 0.05):.1%} of the cells within 5 %, worst {found.max():.1%}.",
-        highlight=False,
-        soft_wrap=True,
     )

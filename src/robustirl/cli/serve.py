@@ -145,8 +145,6 @@ def run_serve(command: Serve) -> int:
     """Run the `serve` command."""
     with make_server(command.store, command.port, command.certificates) as server:
         server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        console.print(
-            f"http://{HOST}:{server.server_address[1]} shows {command.store}; Ctrl-C ends it.", soft_wrap=True
-        )
+        console.print(f"http://{HOST}:{server.server_address[1]} shows {command.store}; Ctrl-C ends it.")
         server.serve_forever()
     return 0

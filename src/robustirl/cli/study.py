@@ -86,12 +86,12 @@ def run_study(request: StudyRequest) -> int:
     require_output_folder(request.out, empty=False)
     if request.former is not None:
         now = request.name.replace("_", "-")
-        errors.print(f"robustirl: the study {request.former} is now called {now}.", highlight=False, soft_wrap=True)
+        errors.print(f"robustirl: the study {request.former} is now called {now}.")
     bars = PhaseBars()
 
     def say(text: str) -> None:
         bars.stop()
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text)
 
     frame = Frame(request.out, bars.report, say, engine_of(request.where), request.where.workers, request.extend)
     try:
@@ -104,6 +104,6 @@ def run_study(request: StudyRequest) -> int:
         bars.stop()
     for outcome in frame.outcomes:
         for notice in outcome.notices:
-            errors.print(f"robustirl: {notice}", markup=False, highlight=False, soft_wrap=True)
+            errors.print(f"robustirl: {notice}")
     say_files(frame.files)
     return 0

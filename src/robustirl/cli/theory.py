@@ -122,7 +122,7 @@ def run_theory(command: Theory) -> int:
         note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
         path = command.out / f"theory-{environment.name}"
         for written in figures.save_figure(figures.figure_theory(environment, reports, note), path):
-            console.print(f"wrote {written}", highlight=False, soft_wrap=True)
+            console.print(f"wrote {written}")
     return 0
 
 
@@ -205,26 +205,22 @@ def _print_evidence(report: DemonstrationsReport) -> None:
 
 
 def _say(line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(line)
 
 
 def _print_report(name: str, report: PairReport) -> None:
     learner = report.learner
     console.print(
         f"{name}: {learner.num_states} states, {learner.num_actions} actions, γ = {float(learner.discount):g}",
-        highlight=False,
     )
     console.print(
         f"mismatch d_dyn = {report.distance:.4g}, |R|max = {report.magnitude:.4g}, κ = {report.kappa:.4g}",
-        highlight=False,
     )
     _print_existence(report.matching, report.closest)
     choice = report.choice
     console.print(
         f"which α: 1 - d/2 gives {choice.half_distance:.4g}; the corollary's rule {choice.corollary:.4g}"
         " (its bound, corrected, is smallest at 1: docs/theory.md)",
-        highlight=False,
-        soft_wrap=True,
     )
     table = Table(title="what was learned, and what is guaranteed (discounted returns)", title_justify="left")
     table.add_column("")
@@ -272,7 +268,7 @@ def _print_existence(matching: Matching, closest: Closest) -> None:
             f"no: the flow equations are off by at least {matching.violation:.3g} in l1,"
             f" and no policy comes closer than an occupancy gap of {closest.gap:.3g}"
         )
-    console.print(f"can it be matched: {verdict}", highlight=False, soft_wrap=True)
+    console.print(f"can it be matched: {verdict}")
 
 
 def _bound(value: float, report: PairReport) -> str:

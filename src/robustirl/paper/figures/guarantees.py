@@ -39,7 +39,7 @@ def figure_guarantees(rows: Sequence[GuaranteeRow]) -> Figure:
     down = -(-len(names) // across)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(3.1 * across + 0.4, 2.7 * down + 0.3), layout="constrained")
-        axes = np.ravel(figure.subplots(down, across, sharex=True, sharey=True, squeeze=False))
+        axes = np.ravel(figure.subplots(down, across, sharex=True, sharey=True))
         for axis, name in zip(axes, names, strict=False):
             own = [row for row in rows if row.pair == name]
             counts = sorted({row.episodes for row in own})

@@ -65,9 +65,11 @@ def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
 
 def _stretch(axes: Axes, values: Sequence[Interval]) -> None:
     """Use a symmetric logarithmic axis where one failed seed would make all other conditions look alike."""
-    largest = max((max(abs(v.low), abs(v.high)) for v in values), default=0.0)
     sizes = sorted(abs(v.mean) for v in values if v.mean)
-    if not sizes or largest < WIDE * sizes[len(sizes) // 2]:
+    if not sizes:
+        return
+    largest = max(max(abs(v.low), abs(v.high)) for v in values)
+    if largest < WIDE * sizes[len(sizes) // 2]:
         return
     linear = 10.0 ** max(1, len(str(int(sizes[0]))) - 1)
     axes.set_xscale("symlog", linthresh=linear)

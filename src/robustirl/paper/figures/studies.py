@@ -29,7 +29,7 @@ def figure_transfer(records: Sequence[Record], note: str = "") -> Figure:
     experts = sorted({r.spec.expert_noise for r in records})
     direct = {(r.spec.expert_noise, r.spec.alpha): r for r in records if r.spec.train_noise is None}
     moved = {(r.spec.expert_noise, r.spec.train_noise): r for r in records if r.spec.train_noise is not None}
-    alphas = sorted({alpha for _, alpha in direct}, reverse=True)
+    alphas = [alpha for _, alpha in direct]
     trains = sorted({train for _, train in moved})
     middle = trains[len(trains) // 2]
     curves = (

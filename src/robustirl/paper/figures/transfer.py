@@ -22,7 +22,7 @@ def figure_regrets(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float
     down = -(-len(curves) // across)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(2.9 * across + 0.5, 2.4 * down + 0.7), layout="constrained")
-        axes = np.ravel(figure.subplots(down, across, squeeze=False))
+        axes = np.ravel(figure.subplots(down, across))
         for axis, (kind, methods) in zip(axes, curves.items(), strict=False):
             for place, (method, points) in enumerate(methods.items()):
                 strengths, means, widths = (np.array(column) for column in zip(*points, strict=True))

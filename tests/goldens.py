@@ -1,0 +1,48 @@
+"""Texts that were looked at once and are compared ever after: what figures, pages and commands show.
+
+`make goldens` writes them anew into `tests/golden`; `git diff` says what has changed.
+"""
+
+import os
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "golden"
+WRITE = "WRITE_GOLDENS"
+_NUMBER = re.compile(r"(?<![\w.#])[-−]?\d+(?:\.\d+)?(?:e[-+]\d+)?(?![\w.]*[A-Za-z])")
+
+
+def require_golden(name: str, text: str, *, close: float = 2e-4) -> None:
+    """Compare a text with `tests/golden/NAME`, numbers to a relative precision, words and all else exactly."""
+    path, text = FOLDER / name, text.rstrip("\n") + "\n"
+    if os.environ.get(WRITE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return
+    assert path.exists(), f"{path} is missing; run `make goldens`, and look at it"
+    golden = path.read_text(encoding="utf-8").splitlines()
+    now = text.splitlines()
+    changed = [
+        f"line {place}:\n- {before}\n+ {after}"
+        for place, (before, after) in enumerate(zip(golden, now, strict=False), start=1)
+        if not agree(before, after, close)
+    ]
+    if len(golden) != len(now):
+        changed.append(f"{len(golden)} lines before, {len(now)} now")
+    if changed:
+        shown = "\n".join(changed[:12])
+        raise AssertionError(f"{name} has changed; if this is meant, run `make goldens`, and look at it:\n{shown}")
+
+
+def agree(before: str, after: str, close: float) -> bool:
+    """Whether two lines agree: words exactly, numbers up to what rounding may do."""
+    if before == after:
+        return True
+    if _NUMBER.split(before) != _NUMBER.split(after):
+        return False
+    pairs = zip(_NUMBER.findall(before), _NUMBER.findall(after), strict=True)
+    return all(_close(*(float(text.replace("−", "-")) for text in pair), close) for pair in pairs)
+
+
+def _close(before: float, after: float, close: float) -> bool:
+    return abs(before - after) <= close * max(abs(before), abs(after)) + 1e-9
