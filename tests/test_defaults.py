@@ -1,7 +1,7 @@
 """Defaults and constants of all modules are those that were decided: a changed one is a decision, too.
 
 `python -m tests.test_defaults` writes them anew. The table has, module by module, the defaults of functions, methods
-and the fields of classes, and the constants at the top of a module and the attributes of a class.
+and the fields of classes, the constants at the top of a module, and the attributes and flags of classes.
 """
 
 import ast
@@ -108,11 +108,22 @@ def of_class(thing: type, source: ast.ClassDef) -> Iterator[tuple[str, str]]:
     for field in dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ():
         if field.default_factory is not dataclasses.MISSING and (text := text_of(field.default_factory())) is not None:
             yield f"{thing.__name__}.{field.name}", text
+    if dataclasses.is_dataclass(thing):
+        yield f"class {thing.__name__}", flags_of(thing)
     for line in source.body:
         if isinstance(line, ast.FunctionDef) and line.name != "__init__":
             member = vars(thing).get(line.name)
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
             yield from ((f"{thing.__name__}.{line.name}({name})", text) for name, text in of_signature(function))
+
+
+def flags_of(thing: Any) -> str:
+    """How instances of a dataclass are compared, and which fields are not data of a JAX program or not shown."""
+    flags = [name for name in ("eq", "order") if getattr(thing.__dataclass_params__, name)]
+    fields = dataclasses.fields(thing)
+    static = [field.name for field in fields if field.metadata.get("static")]
+    hidden = [field.name for field in fields if not field.repr or not field.init or field.compare is False]
+    return f"{' '.join(flags) or 'by identity'}; static: {', '.join(static)}; apart: {', '.join(hidden)}"
 
 
 def defaults() -> dict[str, dict[str, str]]:
