@@ -13,7 +13,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences goldens browser lint format bench torture mutants docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences goldens browser lint format bench torture loaded mutants docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -29,6 +29,7 @@ help:
 	@echo "make goldens     write anew what figures, pages and tables show, and the defaults, for the tests that compare them"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
+	@echo "make loaded      the fast tests five times in a row while other processes keep every core busy; $(OUT)/loaded/table.csv"
 	@echo "make mutants     change lines of the package, and see whether a test notices"
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
@@ -117,6 +118,9 @@ package: .venv/package
 
 torture: .venv/torture
 	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
+
+loaded: .venv/dev
+	$(BIN)/python -m torture.loaded --runs 5 --workers $(WORKERS) --out $(OUT)/loaded
 
 # Which test executes which line: kept, since it takes as long as the fast tests.
 $(OUT)/torture/executed.json: | .venv/dev
