@@ -21,8 +21,8 @@ jax.distributed.initialize(f"localhost:{sys.argv[1]}", num_processes=2, process_
 import numpy as np
 import robustirl
 robustirl.enable_x64()
-from robustirl.mdp import MDP, MarkovGame, from_function, shard_function
-from robustirl.planning import solve
+from robustirl.mdp import MDP, MarkovGame, from_function, shard_function, shard_states
+from robustirl.planning import solve, state_occupancy
 
 asked = []
 def walk(states, actions):
@@ -36,9 +36,32 @@ spread = shard_function(walk, **options, num_successors=2, discount=0.95)
 mine = [min(a for a, _ in asked), max(b for _, b in asked)]
 many = solve(MarkovGame(spread, 0.9), reward)
 whole = solve(MarkovGame(MDP(from_function(walk, **options, vectorized=True), discount=0.95), 0.9), reward)
-parts = [(shard.index[0].start or 0, np.asarray(shard.data)) for shard in many.value.addressable_shards]
-apart = max(float(abs(np.asarray(whole.value)[start:start + part.size] - part).max()) for start, part in parts)
-facts = {"devices": len(jax.devices()), "mine": mine, "apart": apart, "parts": len(parts)}
+def apart(whole, spread):
+    parts = [(shard.index[0].start or 0, np.asarray(shard.data)) for shard in spread.addressable_shards]
+    return max(float(abs(np.asarray(whole)[start:start + part.shape[0]] - part).max()) for start, part in parts)
+
+facts = {"devices": len(jax.devices()), "mine": mine, "apart": apart(whole.value, many.value)}
+facts["parts"] = len(many.value.addressable_shards)
+
+def stroll(states, actions):
+    ahead = np.stack([np.minimum(states + 3 * actions, 1599), np.maximum(states - 40, 0)], -1)
+    return ahead, np.broadcast_to([0.75, 0.25], ahead.shape)
+
+from robustirl.mdp import SuccessorKernel
+own = MDP(SuccessorKernel(*(x.reshape(1600, 3, 2) for x in stroll(*np.divmod(np.arange(4800), 3)))), discount=0.95)
+plan = solve(MarkovGame(own, 0.9), reward)
+visits = state_occupancy(own, plan.mixture)
+for name, world in (
+    ("function", shard_function(stroll, **options, num_successors=2, discount=0.95)),
+    ("lists", shard_states(own)),
+):
+    found = solve(MarkovGame(world, 0.9), reward)
+    facts[name] = [
+        type(world.kernel).__name__,
+        world.kernel.strip,
+        apart(plan.value, found.value),
+        apart(visits, state_occupancy(world, found.mixture)),
+    ]
 print(json.dumps({**facts, "converged": bool(many.verdict.converged)}))
 """
 
@@ -91,3 +114,8 @@ def test_two_processes_of_four_devices_agree_with_one():
     assert sorted(facts["mine"] for facts in found) == [[0, 799], [800, 1599]]  # Nobody asked for the other's states.
     assert all(facts["converged"] for facts in found)
     assert max(facts["apart"] for facts in found) < 1e-8
+    for kind in ("function", "lists"):  # Moves that reach the next device alone: strips of forty states are exchanged.
+        for kernel, strip, values, visits in (facts[kind] for facts in found):
+            assert (kernel, strip) == ("HaloKernel", 40)
+            assert values < 1e-8
+            assert visits < 1e-12

@@ -29,6 +29,7 @@ from robustirl.mdp.compact import compact_kernel as compact_kernel
 from robustirl.mdp.extension import extend_array as extend_array
 from robustirl.mdp.extension import extend_states as extend_states
 from robustirl.mdp.functions import from_function as from_function
+from robustirl.mdp.halo import HaloKernel as HaloKernel
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size
@@ -51,6 +52,7 @@ from robustirl.mdp.policy import opposed as opposed
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
 from robustirl.mdp.renumbering import Order as Order
+from robustirl.mdp.renumbering import renumber_states as renumber_states
 from robustirl.mdp.renumbering import renumbered as renumbered
 from robustirl.mdp.sharded_function import shard_function as shard_function
 from robustirl.mdp.sharding import shard_states as shard_states
@@ -69,9 +71,11 @@ DOCUMENTED = [
     "AbstractKernel",
     "BandedKernel",
     "DenseKernel",
+    "HaloKernel",
     "KroneckerKernel",
     "MarkovGame",
     "MixtureKernel",
+    "Order",
     "SuccessorKernel",
     "WrongActionKernel",
     "dynamics_distance",
@@ -81,6 +85,7 @@ DOCUMENTED = [
     "from_sparse",
     "mixture",
     "policy_distance",
+    "renumber_states",
     "shard_function",
     "shard_states",
     "uniform_policy",

@@ -11,8 +11,16 @@ from robustirl.errors import InvalidInputError
 
 
 def concrete(*arrays: object) -> bool:
-    """Return whether the arrays hold numbers: inside `jit` or `vmap` they do not, and were checked outside."""
-    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arrays))
+    """Return whether the arrays hold numbers that this process can read.
+
+    Inside `jit` or `vmap` they do not, and were checked outside. Parts of an array that other processes hold, under
+    `jax.distributed`, cannot be read here.
+    """
+    return all(_readable(leaf) for leaf in jax.tree.leaves(arrays))
+
+
+def _readable(leaf: object) -> bool:
+    return not isinstance(leaf, Tracer) and (not isinstance(leaf, jax.Array) or leaf.is_fully_addressable)
 
 
 def in_host_memory(*arrays: object) -> bool:

@@ -7,17 +7,21 @@ back in the world's own. The order of a kernel is computed once and kept as long
 """
 
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
 from robustirl._runtime import working_precision
+from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.mdp import MDP, replace_parts
 from robustirl.types import AnyArray
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 LEAST_STATES = 30_000  # Vectors of fewer states lie in the fastest caches, in any order.
 FAR = 4096  # A mean distance between neighbors above which another order is worth looking for.
@@ -35,10 +39,12 @@ class Order(NamedTuple):
     order: Int[Array, " S"]
     rank: Int[Array, " S"]
 
+    @working_precision
     def into(self, array: AnyArray) -> Array:
         """Return an array `[S, ...]` in this order."""
         return jnp.asarray(array)[self.order]
 
+    @working_precision
     def back(self, array: AnyArray) -> Array:
         """Return an array `[S, ...]` of this order in the world's own."""
         return jnp.asarray(array)[self.rank]
@@ -68,24 +74,59 @@ def renumbered(mdp: MDP) -> tuple[MDP, Order] | None:
     found = _known[id(key)]
     if found is None:
         return None
-    inner, order = found
-    world = replace_parts(mdp, kernel=inner, mask=order.into(mdp.mask), initial=order.into(mdp.initial))
-    return world, order
+    return _with_kernel(mdp, *found), found[1]
+
+
+@working_precision
+def renumber_states(mdp: MDP) -> tuple[MDP, Order]:
+    """Return the world in the order of reverse Cuthill and McKee, in which neighbors are close, and that order.
+
+    Solvers and fits find such an order by themselves. Use this before `shard_states`, so that devices exchange strips
+    of states instead of whole vectors: `order.into(reward)` goes with the world, and `order.back(value)` gives results
+    in the first order.
+
+    Example:
+        >>> from robustirl.envs import from_graph
+        >>> ring = from_graph([[0, 3], [3, 1], [1, 4], [4, 2], [2, 0]]).mdp(0.1)
+        >>> world, order = renumber_states(ring)
+        >>> order.back(order.into([10.0, 11.0, 12.0, 13.0, 14.0])).tolist()
+        [10.0, 11.0, 12.0, 13.0, 14.0]
+    """
+    kernel = mdp.kernel
+    if kernel.order_key() is None:
+        raise InvalidInputError(
+            f"a {type(kernel).__name__} has a fixed order of states; only worlds of successor lists are renumbered."
+        )
+    order = _cuthill_mckee(kernel.neighbors())
+    return _with_kernel(mdp, kernel.reordered(*order), _as_order(*order)), _as_order(*order)
+
+
+def _with_kernel(mdp: MDP, kernel: AbstractKernel, order: Order) -> MDP:
+    return replace_parts(mdp, kernel=kernel, mask=order.into(mdp.mask), initial=order.into(mdp.initial))
 
 
 def _reorder(kernel: AbstractKernel) -> tuple[AbstractKernel, Order] | None:
-    import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
-
     pattern = kernel.neighbors()
     before = _distance(pattern, np.arange(kernel.num_states))
     if before <= FAR:
         return None
+    order, rank = _cuthill_mckee(pattern)
+    if _distance(pattern, rank) * LEAST_GAIN > before:
+        return None
+    return kernel.reordered(order, rank), _as_order(order, rank)
+
+
+def _cuthill_mckee(pattern: "scipy.sparse.csr_array") -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " S"]]:
+    import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
+
     order = scipy.sparse.csgraph.reverse_cuthill_mckee(scipy.sparse.csr_array(pattern + pattern.T), True)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size, dtype=order.dtype)
-    if _distance(pattern, rank) * LEAST_GAIN > before:
-        return None
-    return kernel.reordered(order, rank), Order(jnp.asarray(order), jnp.asarray(rank))
+    return order, rank
+
+
+def _as_order(order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> Order:
+    return Order(jnp.asarray(order), jnp.asarray(rank))
 
 
 def _distance(pattern, rank: np.ndarray) -> float:

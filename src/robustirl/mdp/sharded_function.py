@@ -8,14 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jaxtyping import Array, Float, Int
 
 from robustirl._runtime import working_dtype, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.functions import CHUNK, checked_answer
+from robustirl.mdp.halo import AXIS, HaloKernel, farthest_move, local_places
+from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.mdp import MDP, replace_parts
-from robustirl.mdp.sharding import AXIS
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
 
@@ -36,7 +37,8 @@ def shard_function(
     Where the states cannot be spread evenly, a few are added at the end that nothing reaches, as in `shard_states`.
 
     The function is asked for the states of one device after the other, in every process for its own devices alone, so
-    that it also runs under `jax.distributed`. Nothing is renumbered and no predecessors are listed.
+    that it also runs under `jax.distributed`. Nothing is renumbered and no predecessors are listed. Where no move leads
+    further than the states of the next device, devices exchange strips of states, else whole vectors.
 
     Args:
         successors: A function of arrays `[N]` of states and actions that returns arrays `[N, K]` of successors and of
@@ -84,8 +86,8 @@ def shard_function(
     shape = (width, actions, total)
     places = spread(shape, lambda index: part(index)[0].astype(np.int32))
     weights = spread(shape, lambda index: part(index)[1].astype(working_dtype()))
-    small = MDP(SuccessorKernel([[[0]]], [[[1.0]]]), discount=discount)
-    kernel = eqx.tree_at(lambda k: (k.places, k.weights), small.kernel, (places, weights))
+    small = MDP(SuccessorKernel([[[0]]], [[[1.0]]]), discount=discount)  # Checks the discount.
+    kernel = _kernel(places, weights, mesh)
     along = NamedSharding(mesh, PartitionSpec(AXIS))
     mask = jax.jit(lambda w: w.sum(0).T > 0, out_shardings=NamedSharding(mesh, PartitionSpec(AXIS, None)))(weights)
     start = jax.jit(lambda: (jnp.arange(total) < states).astype(working_dtype()) / states, out_shardings=along)()
@@ -93,6 +95,23 @@ def shard_function(
         (), NamedSharding(mesh, PartitionSpec()), lambda _: np.asarray(small.discount)
     )
     return replace_parts(small, kernel=kernel, mask=mask, initial=start, discount=number)
+
+
+def _kernel(places: Int[Array, "K A S"], weights: Float[Array, "K A S"], mesh: Mesh) -> AbstractKernel:
+    """Return lists in the numbers of each device, if no move leads beyond the next one, else in those of the world."""
+    # One number for all, which every process can read.
+    find = jax.jit(farthest_move, out_shardings=NamedSharding(mesh, PartitionSpec()))
+    total, strip = places.shape[-1], int(find(places, weights))
+    size = total // mesh.size
+    if mesh.size == 1 or strip > size:
+        one = SuccessorKernel([[[0]]], [[[1.0]]])
+        return eqx.tree_at(lambda k: (k.places, k.weights), one, (places, weights))
+
+    def local(places: Int[Array, "K A S"]) -> Int[Array, "K A S"]:
+        return jnp.asarray(local_places(places, jnp.arange(total) // size * size, size, strip))
+
+    numbers = jax.jit(local, out_shardings=places.sharding)(places)
+    return HaloKernel(places=numbers, weights=weights, strip=strip, mesh=mesh, leaky=False)
 
 
 def _lists(

@@ -1,7 +1,8 @@
 """A world whose states are spread over several devices.
 
 Every array with an axis of states is cut along it. Programs compiled for such a world run on all its devices, each on
-its own states, and exchange what crosses the borders: where the kernel is one of diagonals, a few rows of a grid.
+its own states, and exchange what crosses the borders: where the kernel is one of diagonals, a few rows of a grid, and
+where it is one of lists whose moves lead no further than the next device, a strip of states (`halo.py`).
 """
 
 import logging
@@ -15,10 +16,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp.extension import extend_states
-from robustirl.mdp.kernel import DenseKernel
-from robustirl.mdp.mdp import MDP
-
-AXIS = "states"
+from robustirl.mdp.halo import AXIS, HaloKernel, farthest_move, local_places
+from robustirl.mdp.kernel import AbstractKernel, DenseKernel
+from robustirl.mdp.mdp import MDP, replace_parts
+from robustirl.mdp.successors import SuccessorKernel
 
 _log = logging.getLogger("robustirl")
 
@@ -30,6 +31,9 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
     Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as
     soon as they meet it. Where the states cannot be spread evenly, a few are added at the end that nothing reaches
     (`extend_states`); `extend_array` gives rewards and occupancies as many rows.
+
+    Lists of successors are read from whole vectors, which every device then receives for every product, unless no move
+    leads further than the states of the next device. `renumber_states` finds an order of states in which that is so.
 
     Example:
         >>> from robustirl.envs import GridWorld
@@ -51,6 +55,7 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
         )
         size = mdp.num_states
     mesh = Mesh(np.array(devices), (AXIS,))
+    mdp = replace_parts(mdp, kernel=_with_halo(mdp.kernel, mesh))
 
     def place(leaf: jax.Array) -> jax.Array:
         cut = [AXIS if length == size else None for length in leaf.shape]
@@ -61,3 +66,24 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
         return jax.make_array_from_callback(leaf.shape, NamedSharding(mesh, spec), lambda index: host[index])
 
     return jax.tree.map(place, mdp)
+
+
+def _with_halo(kernel: AbstractKernel, mesh: Mesh) -> AbstractKernel:
+    """Return the kernel with its lists in the numbers of each device, if no move leads beyond the next one."""
+
+    def localized(part: Any) -> Any:
+        if not isinstance(part, SuccessorKernel) or part.num_states != kernel.num_states or mesh.size == 1:
+            return part
+        places, weights = np.asarray(part.places), np.asarray(part.weights)
+        size, strip = part.num_states // mesh.size, int(farthest_move(places, weights))
+        if strip > size:
+            _log.info(
+                f"a move leads {strip} states away, beyond the {size} states of the next device, so that devices send"
+                " each other whole vectors; mdp.renumber_states may bring neighbors closer together."
+            )
+            return part
+        first = np.arange(part.num_states) // size * size
+        numbers: Any = local_places(places, first, size, strip)
+        return HaloKernel(places=numbers, weights=part.weights, strip=strip, mesh=mesh, leaky=part.leaky)
+
+    return jax.tree.map(localized, kernel, is_leaf=lambda part: isinstance(part, SuccessorKernel))

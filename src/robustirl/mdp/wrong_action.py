@@ -6,7 +6,7 @@ Written out as lists that would be |A| times as long as B. Here the columns of B
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -18,6 +18,7 @@ from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain
+from robustirl.mdp.halo import HaloKernel
 from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
@@ -39,7 +40,7 @@ class WrongActionKernel(AbstractKernel):
         [0.25, 0.75]
     """
 
-    base: SuccessorKernel
+    base: SuccessorKernel | HaloKernel
     noise: Float[Array, " S"]
     exists: Bool[Array, "A S"]
     leaky: bool = eqx.field(static=True)
@@ -96,9 +97,8 @@ class WrongActionKernel(AbstractKernel):
         return self.base.push(self._mixed(measure))
 
     def extended(self, states: int) -> "WrongActionKernel":
-        return WrongActionKernel(
-            self.base.extended(states), np.pad(np.asarray(self.noise), (0, states - self.num_states))
-        )
+        base: Any = self.base.extended(states)
+        return WrongActionKernel(base, np.pad(np.asarray(self.noise), (0, states - self.num_states)))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         return self.base.policy_matrix(self._mixed(policy))
@@ -144,7 +144,8 @@ class WrongActionKernel(AbstractKernel):
 
     def to_lists(self) -> SuccessorKernel:
         """Return the same kernel as lists of successors, |A| times as long as those of the base."""
-        places, chances = self.base.next_states, self.base.probabilities
+        base = self.base.successor_lists()
+        places, chances = base.next_states, base.probabilities
         size, actions, length = chances.shape
         own = (1 - self.noise)[:, None, None] * jnp.eye(actions)
         mixed = (own + self._share()[:, None, None])[..., None] * chances[:, None]  # [S, A, B, K]
