@@ -10,7 +10,7 @@ import pytest
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy, sample_demonstrations
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.irl import LBFGS, NotFittedError, RobustIRL, Status, fit
+from robustirl.irl import LBFGS, NotFittedError, Occasional, RobustIRL, Status, fit
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures, expert_policy, state_occupancy
@@ -73,8 +73,10 @@ def test_alpha_can_come_from_the_demonstrations():
     assert estimate.method == "fits"
     assert estimate.low <= model.alpha_ == estimate.alpha < 1
     assert f"α = {model.alpha_:g}, chosen by comparing fits: α is {model.alpha_:g}: the opponent" in model.summary()
-    few = RobustIRL("auto", steps=STEPS).fit(world(), demos()[:5])
+    seen = []
+    few = RobustIRL("auto", steps=STEPS).fit(world(), demos()[:5], callbacks=[Occasional(seen.append)])
     assert few.alpha_ == 1
+    assert not seen  # The fit at the chosen alpha is not made a second time to show a bar.
     assert any(text.startswith("the data do not settle α: α stays 1: 5 episodes") for text in few.warnings_)
 
 

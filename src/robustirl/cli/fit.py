@@ -13,7 +13,7 @@ from robustirl.cli.console import INTERRUPTED, answer, console, errors, progress
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Callback, Step, Trust
+from robustirl.irl import PAPER_STEPS, Callback, Occasional, Step, Trust
 from robustirl.mdp import as_count
 from robustirl.reports import FitJob, FitRequest, parse_arguments, prepare_fit, write_fit
 
@@ -93,7 +93,7 @@ def run_fit(command: Fit) -> int:
         def report(step: Step) -> None:
             progress.update(task, completed=step.step, description=f"learning, gap {step.occupancy_gap:.3g}")
 
-        interrupted = _run(job, report)
+        interrupted = _run(job, Occasional(report))
         verdict = job.model.fit_.verdict
         # The steps taken are all there were: most fits end before the budget does.
         taken = max(int(verdict.steps), 1)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
+from robustirl.irl._callbacks import Occasional as Occasional
 from robustirl.irl._result import Status as Status
 from robustirl.irl.adversarial.cloning import clone_behavior as clone_behavior
 from robustirl.irl.adversarial.config import ImitationConfig as ImitationConfig

@@ -5,6 +5,7 @@ the compiled stretches are those of a fit without callbacks.
 """
 
 import abc
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,36 @@ FitType = TypeVar("FitType")
 
 AnyCallback = Callable[[Any], object]
 """A function of a report on a fit. Return False to stop; any other answer is ignored."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Occasional:
+    """A callback that need not see every step, such as one that moves a bar.
+
+    If all callbacks of a fit are of this kind, it is called after every half a second and after the last step, and
+    steps cost no return to Python.
+    """
+
+    callback: AnyCallback
+
+    def __call__(self, report: Any) -> object:
+        return self.callback(report)
+
+
+def see_every_step(callbacks: Sequence[AnyCallback]) -> bool:
+    """Return whether one of the callbacks is to see every step.
+
+    Example:
+        >>> see_every_step([]), see_every_step([Occasional(print)]), see_every_step([Occasional(print), print])
+        (False, False, True)
+    """
+    return not all(isinstance(callback, Occasional) for callback in callbacks)
+
+
+def ask(callbacks: Sequence[AnyCallback], report: Any) -> bool:
+    """Give all callbacks a report; return whether one of them wants to stop."""
+    answers = [callback(report) for callback in callbacks]
+    return any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -90,9 +121,7 @@ def run_with_callbacks(
             state, begun = after, True
             if (report := loop.report(state)) is None:
                 break
-            answers = [callback(report) for callback in callbacks]
-            enough = any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
-            stopped = enough and (more_to_come or not loop.is_over(state))
+            stopped = ask(callbacks, report) and (more_to_come or not loop.is_over(state))
     except KeyboardInterrupt:
         # `state` is complete: it is replaced only after the next one has been computed.
         raise Interrupted(released(loop.finish(state, True) if begun else before)) from None

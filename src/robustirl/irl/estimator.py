@@ -22,7 +22,7 @@ from robustirl.demonstrations import (
     OccupancyEstimate,
 )
 from robustirl.errors import InvalidInputError
-from robustirl.irl._callbacks import Interrupted
+from robustirl.irl._callbacks import Interrupted, see_every_step
 from robustirl.irl._encoding import Unsaved
 from robustirl.irl._learned import MOST_INFERRED
 from robustirl.irl._parameters import NotFittedError as NotFittedError
@@ -191,7 +191,7 @@ class RobustIRL(Predictions):
             evidence, selection = self._collect(mdp, given, options=options)
             target = _target(given, mdp, evidence, reward)
         try:
-            if selection is not None and self.initial_parameters is None and not callbacks:
+            if selection is not None and self.initial_parameters is None and not see_every_step(callbacks):
                 # It was made with these very settings.
                 found = require_success(selection.fit, self.tolerance) if self.throw else selection.fit
             else:

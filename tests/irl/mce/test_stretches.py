@@ -25,6 +25,23 @@ def test_stretches_give_the_numbers_of_single_steps():
     assert len(programs.advance_compiled) <= before + 1  # One program serves the first stretch and all others.
 
 
+def test_an_occasional_callback_sees_a_few_steps_and_can_end_the_fit(monkeypatch):
+    monkeypatch.setattr(stretches, "next_length", lambda *_: 5)
+    seen = []
+    options = {"alpha": 0.9, **irl.PAPER_SETTINGS, "steps": 12}
+    watched = robustirl.fit(WORLD, RHO, **options, callbacks=[irl.Occasional(lambda step: seen.append(step.step))])
+    assert seen == [0, 5, 10, 12]  # The start, two stretches of five steps, and the rest.
+    for mine, theirs in zip(
+        jax.tree.leaves(robustirl.fit(WORLD, RHO, **options)), jax.tree.leaves(watched), strict=True
+    ):
+        assert np.array_equal(mine, theirs)
+    ended = robustirl.fit(WORLD, RHO, **options, callbacks=[irl.Occasional(lambda step: step.step < 5)])
+    assert (ended.verdict.status, ended.verdict.steps) == ("stopped", 5)
+    # Beside a callback that sees every step, it does so too.
+    robustirl.fit(WORLD, RHO, **options, callbacks=[irl.Occasional(lambda _: seen.clear()), seen.append])
+    assert [step.step for step in seen] == [12]
+
+
 def test_ctrl_c_raises_the_fit_so_far(monkeypatch):
     lengths = iter([3, 3])
 

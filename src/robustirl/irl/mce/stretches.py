@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import jax
 
 from robustirl._runtime import Report, ignore_progress, released
-from robustirl.irl._callbacks import Interrupted, run_with_callbacks
+from robustirl.irl._callbacks import Interrupted, ask, run_with_callbacks, see_every_step
 from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
 from robustirl.irl.mce.loop import LoopState
 from robustirl.irl.mce.padding import pad_parameters, pad_problem
@@ -28,22 +28,23 @@ def learn_one(
     problem: Problem, start: Tree | None, callbacks: Sequence[Callback] = (), report: Report = ignore_progress
 ) -> Fit:
     """Run one fit, in stretches or with a stop after every step for callbacks: the same programs serve both."""
+
+    def show(step: Step) -> None:
+        report(step.step, f"gap {step.occupancy_gap:.3g}")
+
     order = None
     if not callbacks:
         problem, start, order = order_problem(problem, start)
     padded = pad_problem(problem)
     loop = SteppedFit(padded, problem)
     state = begin_compiled(padded, None if start is None else pad_parameters(start, padded))
-    if not callbacks:
-        try:
-            return order_fit(run_in_stretches(padded, loop, state, report), problem, order)
-        except Interrupted as interrupt:
-            raise Interrupted(interrupt.fit and released(order_fit(interrupt.fit, problem, order))) from None
-
-    def show(step: Step) -> None:
-        report(step.step, f"gap {step.occupancy_gap:.3g}")
-
-    return run_with_callbacks(loop, state, [*callbacks, show])[0]
+    if see_every_step(callbacks):
+        return run_with_callbacks(loop, state, [*callbacks, show])[0]
+    watching = callbacks if report is ignore_progress else [*callbacks, show]
+    try:
+        return order_fit(run_in_stretches(padded, loop, state, watching), problem, order)
+    except Interrupted as interrupt:
+        raise Interrupted(interrupt.fit and released(order_fit(interrupt.fit, problem, order))) from None
 
 
 def learn_one_by_one(prepared: Prepared, report: Report = ignore_progress) -> list[Fit]:
@@ -62,30 +63,29 @@ def learn_one_by_one(prepared: Prepared, report: Report = ignore_progress) -> li
     return out
 
 
-def run_in_stretches(problem: Problem, loop: SteppedFit, state: LoopState, report: Report = ignore_progress) -> Fit:
-    """Run a fit to its end and report after every stretch; Ctrl-C raises `Interrupted` with the fit so far.
+def run_in_stretches(problem: Problem, loop: SteppedFit, state: LoopState, callbacks: Sequence[Callback] = ()) -> Fit:
+    """Run a fit to its end; Ctrl-C raises `Interrupted` with the fit so far.
 
     Args:
         problem: What is run, perhaps in a padded world.
         loop: The same problem, to ask for the end and the result.
         state: Where it begins.
-        report: Called with the steps taken and a note.
+        callbacks: Called after every stretch.
     """
-    length, begun, last = 1, False, int(problem.steps) + 1
+    length, begun, stopped, last = 1, False, False, int(problem.steps) + 1
     try:
-        while not loop.is_over(state):
+        while not (stopped or loop.is_over(state)):
             started = time.monotonic()
             length = min(length, last - int(state.step))
             after = jax.block_until_ready(advance_compiled(problem, state, state.step + length))
             state, begun = after, True
             length = next_length(length, time.monotonic() - started)
-            if report is not ignore_progress:
-                step = int(state.step) - 1
-                report(step, f"gap {float(state.history.occupancy_gap[step]):.3g}")
+            if callbacks and (step := loop.report(state)) is not None:
+                stopped = ask(callbacks, step) and not loop.is_over(state)
     except KeyboardInterrupt:
         # `state` is complete: it is replaced only after the next one has been computed.
         raise Interrupted(loop.finish(state, True) if begun else None) from None
-    return loop.finish(state, False)
+    return loop.finish(state, stopped)
 
 
 def next_length(length: int, seconds: float) -> int:
