@@ -4,6 +4,7 @@ The axes of arrays are named once for the whole library: `S` states, `A` actions
 `d` features, `T` steps, and `*batch` for leading axes of stacked problems.
 """
 
+import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     Tree: TypeAlias = Any
     FloatTree: TypeAlias = Any
     Objective: TypeAlias = Literal["occupancy", "likelihood"]
+    PathLike: TypeAlias = str | os.PathLike[str]
 else:
     from jaxtyping import PyTree
 
@@ -28,6 +30,7 @@ else:
     Tree = PyTree
     FloatTree = PyTree[Float[AnyArray, "..."]]
     Objective = str  # Other words are refused with a sentence, too.
+    PathLike = object  # Likewise what is no path.
 
 
 class HostStep(NamedTuple):

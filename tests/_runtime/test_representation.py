@@ -4,7 +4,6 @@ import dataclasses
 import enum
 import inspect
 import re
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,9 +11,10 @@ import numpy as np
 import pytest
 
 import robustirl
-from robustirl import demonstrations, envs, irl, planning, rewards, theory
-from robustirl._runtime import html_columns, html_table, short_value
+from robustirl import demonstrations, envs, planning, rewards, theory
+from robustirl._runtime import double_precision, html_columns, html_table, short_value
 from robustirl.theory.uncertainty import Ball
+from tests.plotting.test_alpha import selection
 
 ROOMS = ("mdp", "envs", "planning", "rewards", "demonstrations", "control", "irl", "theory")
 MAX_LINES = 11
@@ -28,18 +28,15 @@ def objects():
     fit = robustirl.fit(world, [0.1, 0.8, 0.1], alpha=0.9)
     demos = demonstrations.Demonstrations.from_arrays([[0, 1, 1], [0, 2, 2]] * 4, terminated=True)
     model = robustirl.RobustIRL(alpha=0.9).fit(world, demos)
-    two = np.array([1.0, 0.9])
-    chosen: dict[str, Any] = {field.name: two for field in dataclasses.fields(irl.AlphaSelection)}
-    chosen |= {"alpha": 0.9, "admissible": two > 0, "decisive": True, "note": "Of two.", "episodes": 8, "fits": (fit,)}
-    selection = irl.AlphaSelection(**chosen)
     solution = planning.solve(world, [0.0, 1.0, 0.0])
-    strength: Any = np.full((3, 2), 0.05)
-    ends: list[Any] = [*two, two[0], *[np.zeros(3)] * 3, solution.verdict, solution.verdict, Ball(world, strength)]
-    certificate = theory.Certificate(*ends)
+    with double_precision():
+        numbers = [jax.device_put(value) for value in (1.0, 0.9, 1.0, *[np.zeros(3)] * 3, np.full((3, 2), 0.05))]
+    *ends, strength = numbers
+    certificate = theory.Certificate(*ends, solution.verdict, solution.verdict, Ball(world, strength))
     found = [
         *(env, world, robustirl.MarkovGame(world, 0.9), world.kernel, fit, fit.verdict, fit.history, fit.diagnosis),
         *(solution, solution.verdict, certificate),
-        *(demos, demos[0], demonstrations.estimate_occupancy(demos, world), selection, model, model.judgment_),
+        *(demos, demos[0], demonstrations.estimate_occupancy(demos, world), selection(), model, model.judgment_),
         *(model.evidence_, envs.make("gridworld-4"), envs.make("objectworld"), envs.GaussianGrid()),
         *(rewards.LinearReward(np.eye(3)), rewards.NetworkReward(np.eye(3), key=jax.random.key(0))),
         *(theory.find_matching_policy(world, fit.occupancy), theory.closest_occupancy(world, fit.occupancy)),
@@ -62,8 +59,8 @@ def test_no_public_class_prints_types_of_arrays_or_whole_arrays(name, cls):
         return
     assert cls.__repr__ is not eqx.Module.__repr__, f"{name}: derive it from PlainModule or ScopedModule"
     if dataclasses.is_dataclass(cls):
-        # What `dataclass` writes is wrapped against recursion.
-        written = hasattr(cls.__repr__, "__wrapped__")
+        code = getattr(inspect.unwrap(cls.__repr__), "__code__", None)
+        written = code is not None and code.co_filename == "<string>"  # By `dataclass`, which compiles a text.
         arrays = [f.name for f in dataclasses.fields(cls) if f.repr and re.search("Array|ndarray", str(f.type))]
         assert not (written and arrays), f"{name} prints {arrays} in full: derive it from ShortRepr"
 

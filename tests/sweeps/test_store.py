@@ -11,7 +11,7 @@ from robustirl._runtime import write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.paper.finite import Record, RunSpec
 from robustirl.sweeps import RunResult, Store
-from robustirl.sweeps.store.batch_files import read_batch
+from robustirl.sweeps.store.batch_files import digest, read_batch
 from robustirl.sweeps.store.note import with_checksum
 
 SPECS = tuple(RunSpec("gridworld-4", "published", 0.0, noise, 1.0) for noise in (0.0, 0.1, 0.2))
@@ -98,6 +98,22 @@ def test_a_changed_number_is_noticed(store, refused):
     arrays["all_reward"] = arrays["all_reward"] + 1
     np.savez_compressed(path, **arrays)
     with refused("checksum does not match"):
+        read_batch(path)
+
+
+def test_a_configuration_of_other_than_texts_is_damage(store, refused):
+    store.append([result(SPECS[0])])
+    (path,) = store.batches.iterdir()
+    with np.load(path) as file:
+        arrays = dict(file)
+    note = json.loads(arrays["records"].tobytes())
+    note["configuration"]["jax"] = 0.1
+    text = json.dumps(note).encode()
+    arrays["records"] = np.frombuffer(text, np.uint8)
+    named = {name: array for name, array in arrays.items() if name.startswith("all_")}
+    arrays["checksum"] = np.array(digest(text, named))
+    np.savez_compressed(path, **arrays)
+    with refused("is damaged (its configuration does not consist of texts)"):
         read_batch(path)
 
 

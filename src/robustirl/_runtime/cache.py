@@ -23,6 +23,7 @@ import jax
 
 from robustirl._runtime.files import one_line, printable, short_repr
 from robustirl.errors import InvalidInputError
+from robustirl.types import PathLike
 
 MAX_BYTES = 512 * 2**20
 """How much is kept from one process to the next; `make reproduce` takes about 30 MB."""
@@ -78,7 +79,7 @@ def _prepare(folder: Path, max_bytes: int) -> None:
     bound_size(folder, max_bytes)
 
 
-def enable_cache(folder: str | os.PathLike[str] | None = None) -> Path | None:
+def enable_cache(folder: PathLike | None = None) -> Path | None:
     """Keep compiled programs from one Python process to the next, as the command line does, and return the folder.
 
     Call it before the first fit. It changes JAX's configuration for the whole process, so that programs of your own

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from robustirl._runtime import start_children_without_interrupts
@@ -68,7 +68,7 @@ def require_main_guard() -> None:
         raise SystemExit(_UNGUARDED)
 
 
-def _explain(started: set[Any]) -> str:
+def _explain(started: Collection[Any]) -> str:
     """Return the sentence on workers that ended before their work was done."""
     for process in started:
         process.join(5)

@@ -4,9 +4,8 @@ import functools
 from collections.abc import Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_alpha, estimate_occupancy, sample_demonstrations
@@ -17,6 +16,7 @@ from robustirl.planning import discounted_return, expert_policy, sampled_total_r
 from robustirl.rewards import AbstractReward, make_reward_model
 from robustirl.sweeps import RunResult
 from robustirl.theory import robust_bound, standard_bound, transfer_bound
+from robustirl.types import AnyArray
 
 MOST_RECENT = 4
 LONGEST_DEMONSTRATION = 500  # Steps; at γ = 0.99 what comes later weighs 0.7 %.
@@ -69,12 +69,12 @@ class ExperimentContext:
         return self.environment.evaluation_mdp(noise, self.noise_model)
 
     @_remembered
-    def expert_policy(self, noise: float) -> Float[Array, "S A"]:
+    def expert_policy(self, noise: float) -> Float[AnyArray, "S A"]:
         """Return the expert's policy in its own world."""
         return expert_policy(self.world(noise), self.reward, kind=self.expert, alpha=self.expert_alpha)
 
     @_remembered
-    def expert_occupancy(self, noise: float) -> Float[Array, " S"]:
+    def expert_occupancy(self, noise: float) -> Float[AnyArray, " S"]:
         """ρ of the expert in its own world."""
         return state_occupancy(self.world(noise), self.expert_policy(noise))
 
@@ -84,7 +84,7 @@ class ExperimentContext:
         return self.measure(noise, self.expert_policy(noise))
 
     @_remembered
-    def optimal_policy(self, noise: float) -> Float[Array, "S A"]:
+    def optimal_policy(self, noise: float) -> Float[AnyArray, "S A"]:
         """Return the policy that is optimal for the true reward in the learner's world."""
         return expert_policy(self.world(noise), self.reward, kind="optimal")
 
@@ -98,11 +98,11 @@ class ExperimentContext:
         """Return the discounted return of that policy: the largest there is."""
         return self.measure_discounted(noise, self.optimal_policy(noise))
 
-    def measure(self, noise: float, policy: Float[Array, "S A"]) -> float:
+    def measure(self, noise: float, policy: Float[AnyArray, "S A"]) -> float:
         """Return the undiscounted, capped return of a policy in the learner's world."""
         return float(total_return(self.evaluation_world(noise), policy, self.reward))
 
-    def measure_discounted(self, noise: float, policy: Float[Array, "S A"]) -> float:
+    def measure_discounted(self, noise: float, policy: Float[AnyArray, "S A"]) -> float:
         """Return the discounted return of a policy in the learner's world."""
         return float(discounted_return(self.evaluation_world(noise), policy, self.reward))
 
@@ -131,14 +131,14 @@ class ExperimentContext:
             key=jax.random.key(draw),
         )
 
-    def target(self, spec: RunSpec) -> Float[Array, " S"]:
+    def target(self, spec: RunSpec) -> Float[AnyArray, " S"]:
         """Return the occupancy to match: the expert's own, or its estimate from demonstrations."""
         if not spec.demonstrations:
             return self.expert_occupancy(spec.expert_noise)
         world = self.world(spec.expert_noise)
         demos = self.demonstrations(spec.expert_noise, spec.demonstrations, spec.draw)
         estimate = estimate_occupancy(demos, world, tail="renormalize")
-        return jnp.asarray(estimate.occupancy)
+        return estimate.occupancy
 
     @_remembered
     def alpha(self, spec: RunSpec) -> float:
@@ -213,7 +213,7 @@ class ExperimentContext:
         }
         return RunResult(record, {name: np.asarray(array) for name, array in arrays.items()})
 
-    def _acting_on(self, reward: Float[Array, " S"], noise: float) -> Float[Array, "S A"]:
+    def _acting_on(self, reward: Float[AnyArray, " S"], noise: float) -> Float[AnyArray, "S A"]:
         """π_4 of Section 3.3: soft-optimal in the learner's world for a reward learned elsewhere."""
         return expert_policy(self.world(noise), reward, kind="soft")
 

@@ -99,7 +99,10 @@ def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]
             raise ValueError("its arrays do not go with its records")
         for record in records[:1]:  # All runs of a batch are of one kind, and their arrays are stacked.
             _require_shapes(arrays, kind_of(record.spec).axes)
-        return records, dict(note["configuration"]), arrays
+        made_under = dict(note["configuration"])
+        if not all(isinstance(entry, str) for entry in made_under.values()):
+            raise ValueError("its configuration does not consist of texts")
+        return records, made_under, arrays
     except _NewerFileError as error:
         raise InvalidInputError(
             f"{path} was written by a newer robustirl (schema {error}, this one reads up to {SCHEMA});"
