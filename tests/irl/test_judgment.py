@@ -1,4 +1,7 @@
-"""Verdicts in words: each fact that should keep one from a policy does."""
+"""Verdicts in words: each fact that should keep one from a policy does.
+
+`python -m tests.irl.test_judgment` writes the golden judgments anew.
+"""
 
 import dataclasses
 
@@ -9,9 +12,11 @@ import pytest
 from robustirl import envs
 from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
 from robustirl.irl import Trust, fit, judge, least_gap
+from robustirl.irl._result import Status
 from robustirl.irl.judgment import decisive_gap
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, state_occupancy
+from tests.fingerprints import differences, read_golden, write_golden
 
 # Two states to move between, an end that can be reached from both, and an island that cannot be reached.
 KERNEL = np.zeros((4, 2, 4))
@@ -187,3 +192,59 @@ def test_the_least_gap_is_the_same_at_every_alpha(alpha, monkeypatch):
     unknown = eqx.tree_at(lambda f: f.diagnosis.least_gap, found, 0.0)
     bound = float(least_gap.with_least_gap(unknown, made).diagnosis.least_gap)
     assert 0.3 < bound <= 0.36 + 1e-9
+
+
+# Of every fact, values on both sides of what decides, and the very value that does.
+FACTS = {
+    "player_gap": (0.0, 0.05, 0.0501, 0.1, 0.8, 0.81),
+    "leavable_mass": (0.0, 0.5, 1.0),
+    "player_leavable_gap": (0.0, 0.02, 0.03, 0.5, 1.5),
+    "unreachable_mass": (0.0, 0.0, 0.0, 0.01, 0.011, 0.1, 0.11),
+    "unvisited_mass": (0.0, 0.05, 0.051, 0.3),
+    "start_deficit": (0.0, 0.0, 0.004, 0.006),
+    "discount": (0.9, 0.9, 0.998, 0.999),
+    "randomness": (0.0, 0.06, 0.061, np.nan),
+    "least_gap": (0.0, 0.025, 0.06, 0.4),
+}
+GAPS = (0.0, 0.05, 0.1, 0.11, 0.5)
+STATUSES = ("converged", "settled", "budget", "budget", "failed")
+
+
+def _judged(fits, rng):
+    """The judgment of a fit whose facts are drawn."""
+    choose = lambda values: values[rng.integers(len(values))]  # noqa: E731
+    robust = int(rng.integers(2))
+    gap = choose(GAPS)
+    facts = {name: choose(values) for name, values in FACTS.items()}
+    facts["matching_gap"] = gap if rng.random() < 0.8 else gap + 0.3
+    parts = lambda f: (f.verdict.occupancy_gap, *(getattr(f.diagnosis, name) for name in facts))  # noqa: E731
+    made = eqx.tree_at(parts, fits[robust], (gap, *facts.values()))
+    made = eqx.tree_at(lambda f: f.verdict, made, _Ended(made.verdict, choose(STATUSES)))
+    measured = estimate(choose((0.1, 0.6, 0.61)), occupancy(), bias=choose((0.0, 0.05, 0.4)))
+    method = choose(("fits", "moves"))
+    chosen = AlphaEstimate(0.8, 0.7, 1.0, bool(rng.integers(2)), "a note.", method, 0.1, 100, 0.95)
+    return judge(made, choose((None, measured)), choose((None, 0.123)), alpha_estimate=choose((None, None, chosen)))
+
+
+class _Ended:
+    """A verdict with another status."""
+
+    def __init__(self, verdict, status):
+        self._verdict, self.status = verdict, Status(status)
+
+    def __getattr__(self, name):
+        return getattr(self._verdict, name)
+
+
+def _judgments():
+    fits = [fit(world(), occupancy(leaving=0.9), alpha=alpha) for alpha in (1.0, 0.8)]
+    rng = np.random.default_rng(0)
+    return {"judgments": {str(number): str(_judged(fits, rng)) for number in range(160)}}
+
+
+def test_every_fact_decides_where_it_should():
+    assert differences(_judgments(), read_golden("judgments.json")) == []
+
+
+if __name__ == "__main__":
+    write_golden("judgments.json", _judgments())
