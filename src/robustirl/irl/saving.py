@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from robustirl._runtime import from_dict, one_line, require_kinds
+from robustirl.control import PPOConfig
 from robustirl.demonstrations import OccupancyEstimate
 from robustirl.errors import InvalidInputError
 from robustirl.irl._archive import Archive, read_archive, write_archive
@@ -23,7 +24,8 @@ from robustirl.irl._encoding import (
     encode_reward,
     encode_tree,
 )
-from robustirl.irl._fit_encoding import KINDS, TABULAR, decode_fit, encode_fit, kind_of
+from robustirl.irl._fit_encoding import IMITATION, KINDS, TABULAR, decode_fit, encode_fit, kind_of
+from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.result import ImitationFit
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.inference import Inference
@@ -33,6 +35,7 @@ from robustirl.irl.relative_entropy.result import RelativeEntropyFit
 from robustirl.planning import Temperatures, as_temperatures
 
 if TYPE_CHECKING:
+    from robustirl.irl.adversarial.estimator import RobustImitation
     from robustirl.irl.estimator import RobustIRL
 
 Found = TypeVar("Found")
@@ -114,6 +117,44 @@ def load_estimator(kind: "type[RobustIRL]", path: str | os.PathLike[str]) -> "Ro
     if note.get("kind") != "estimator":
         raise InvalidInputError(f"{path} holds a {note.get('kind')}, not an estimator; read it with load_fit.")
     return _understood(path, lambda: _decode_estimator(kind, note, arrays))
+
+
+def save_imitation(estimator: "RobustImitation", path: str | os.PathLike[str]) -> None:
+    """Write a fitted `RobustImitation` to an .npz file; `load_fit` reads its fit."""
+    note, arrays = encode_fit(estimator.fit_)
+    given = estimator.get_params()
+    config = None if given["config"] is None else dataclasses.asdict(given["config"])
+    kind = kind_of(estimator.fit_)
+    write_archive(Archive({"kind": kind.name, "fit": note, "parameters": {**given, "config": config}}, arrays), path)
+
+
+def load_imitation(kind: "type[RobustImitation]", path: str | os.PathLike[str]) -> "RobustImitation":
+    """Read what `save_imitation` wrote."""
+    note, arrays = read_archive(path)
+    if "parameters" not in note or note.get("kind") != IMITATION.name:
+        raise InvalidInputError(
+            f"{path} holds no RobustImitation but kind {note.get('kind')!r}; read it with load_fit."
+        )
+
+    def build() -> "RobustImitation":
+        given = dict(note["parameters"])
+        config = given.pop("config")
+        made = kind(**given, config=None if config is None else _imitation_config(config))
+        found = decode_fit(IMITATION, note["fit"], arrays)
+        assert isinstance(found, ImitationFit)
+        made.fit_ = found
+        return made
+
+    return _understood(path, build)
+
+
+def _imitation_config(note: dict[str, Any]) -> ImitationConfig:
+    # JSON has lists alone.
+    fields, ppo = (
+        {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
+        for part in (note, note["ppo"])
+    )
+    return from_dict(ImitationConfig, {**fields, "ppo": from_dict(PPOConfig, ppo)})
 
 
 def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RobustIRL":

@@ -39,6 +39,7 @@ def test_constants_follow_the_masses():
     assert not np.allclose(arrays["dof_invweight0"], model.dof_invweight0 / 2)  # Armature does not grow with mass.
     one = physics.mujoco_world("hopper", **{"mass:foot": 3.0}).parameters["model"]["body_mass"] / model.body_mass
     np.testing.assert_allclose(one[1:], [1, 1, 1, 3])
+    assert repr(world) == "PhysicsWorld(hopper: mass=2.0, friction=1.0, damping=1.0, gravity=1.0, length=1.0)"
 
 
 def _doubled_density(model) -> str:
@@ -57,6 +58,9 @@ def _doubled_density(model) -> str:
 def test_bad_models_and_names_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="hopper has no parameter 'mass:tail'; choose among mass"):
         physics.mujoco_world("hopper", **{"mass:tail": 2.0})
+    for wrong, culprit in (((0, 4), r"iterations\[0\] is 0"), ("fast", "iterations is 'fast', but two counts")):
+        with pytest.raises(InvalidInputError, match=culprit):
+            physics.mujoco_world("hopper", iterations=wrong)
     with pytest.raises(InvalidInputError, match="neither a file nor one of inverted-double-pendulum"):
         physics.mujoco_world("hoper")
     (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")

@@ -48,6 +48,22 @@ def test_a_fit_is_kept_in_a_file(found, tmp_path):
     assert (again.reward.sees, again.reward.form) == ("transitions", "positive")
 
 
+def test_an_estimator_is_kept_in_a_file(found, tmp_path):
+    model = RobustImitation(0.9, config=SMALL, seed=3)
+    model.fit_ = found
+    model.save(tmp_path / "model.npz")
+    again = RobustImitation.load(tmp_path / "model.npz")
+    assert again.get_params() == model.get_params()
+    seen = np.array([[0.5, 0.2, 1.0]])
+    np.testing.assert_array_equal(again.predict(seen), model.predict(seen))
+    assert float(load_fit(tmp_path / "model.npz").alpha) == pytest.approx(0.9)
+    save_fit(found, tmp_path / "fit.npz")
+    with pytest.raises(
+        InvalidInputError, match="holds no RobustImitation but kind 'imitation-fit'; read it with load_fit"
+    ):
+        RobustImitation.load(tmp_path / "fit.npz")
+
+
 def test_the_same_seed_gives_the_same_policy_and_alpha_another(found):
     again = fit_imitation(physics.make("pendulum"), STANDING, alpha=0.9, config=SMALL, key=KEY)
     other = fit_imitation(physics.make("pendulum"), STANDING, alpha=0.5, config=SMALL, key=KEY)

@@ -131,6 +131,17 @@ def test_the_request_is_complete_and_shares_experts():
     assert dataclasses.replace(first, method="cloned").alpha is None
 
 
+def test_runs_of_a_batch_that_train_alike_are_trained_once():
+    cases = [specs_of("hopper", parameter, [1.0, 2.0], [0.9], 16, 2) for parameter in ("mass", "friction")]
+    cases.append(specs_of("hopper", "mass", [1.0, 2.0], [0.9], 4, 2))
+    trained = [{spec.training for spec in case if spec.alpha is not None} for case in cases]
+    # Two seeds of 0.9 at both levels, and of domain randomization, which does not know the level.
+    assert [len(one) for one in trained] == [6, 6, 6]
+    # Where nothing differs, mass and friction are one world; other demonstrations are another training.
+    assert len(trained[0] & trained[1]) == 2
+    assert not trained[0] & trained[2]
+
+
 @pytest.mark.slow
 def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, capsys):
     out, again = tmp_path / "out", tmp_path / "again"

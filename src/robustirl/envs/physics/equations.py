@@ -144,7 +144,9 @@ class PhysicsWorld(FunctionalWorld):
         return PhysicsWorld(self.env, new, features=self.look, discount=self.discount)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={np.asarray(value).round(6).tolist()}" for name, value in self.params.items())  # pyright: ignore
+        # What follows from the numbers, such as the arrays of a MuJoCo model, is not shown.
+        numbers = {name: value for name, value in self.parameters.items() if not isinstance(value, dict)}
+        values = ", ".join(f"{name}={np.asarray(value).round(6).tolist()}" for name, value in numbers.items())
         return f"PhysicsWorld({self.env.name}: {values})"
 
 

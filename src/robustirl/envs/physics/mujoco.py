@@ -87,7 +87,7 @@ class MujocoEquations(Equations):
         self.horizon: int = as_count("the horizon", horizon, 1)
         self.model: Any = _loaded(mujoco, model)
         if iterations is not None:
-            self.model.opt.iterations, self.model.opt.ls_iterations = iterations
+            self.model.opt.iterations, self.model.opt.ls_iterations = _iterations(iterations)
         if integrator is not None:
             self.model.opt.integrator = _integrator(mujoco, integrator)
         self.frame_skip: int = as_count("frame_skip", frame_skip, 1)
@@ -293,6 +293,15 @@ def _loaded(mujoco: Any, model: Any) -> Any:
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise InvalidInputError(f"{model} is no model that MuJoCo reads ({reason}); give an MJCF file.") from None
+
+
+def _iterations(given: Any) -> tuple[int, int]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InvalidInputError(
+            f"iterations is {given!r}, but two counts are needed: steps of the contact solver and of its line search,"
+            " such as (4, 8)."
+        )
+    return as_count("iterations[0]", given[0], 1), as_count("iterations[1]", given[1], 1)
 
 
 def _integrator(mujoco: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
 from robustirl.irl.judgment import Judgment
-from robustirl.irl.saving import save_fit
+from robustirl.irl.saving import load_imitation, save_imitation
 
 
 class RobustImitation(Parameters):
@@ -101,8 +101,14 @@ class RobustImitation(Parameters):
         return np.asarray(self.policy_.mean(jnp.asarray(observations, dtype=float)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fit to an .npz file, which `robustirl.irl.load_fit` reads."""
-        save_fit(self._fitted(), path)
+        """Write the estimator and its fit to an .npz file; `robustirl.irl.load_fit` reads the fit alone."""
+        self._fitted()
+        save_imitation(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "RobustImitation":
+        """Read what `save` wrote; no code is run by it."""
+        return load_imitation(cls, path)
 
     def __repr__(self) -> str:
         given = {

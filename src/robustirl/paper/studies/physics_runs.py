@@ -29,6 +29,9 @@ RECORDED = 16
 """Episodes that are recorded for a seed, of which a run with fewer demonstrations takes the first."""
 _LOG = logging.getLogger("robustirl")
 
+Shown = tuple[int, int]
+"""A seed and a number of episodes, which decide the demonstrations."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PhysicsSpec(Spec):
@@ -56,7 +59,11 @@ class PhysicsSpec(Spec):
 
     def check(self) -> None:
         """Refuse a world or a parameter that is not there."""
-        make_world(self.world, **{self.parameter: self.factor})
+        self.make_world(self.factor)
+
+    def make_world(self, factor: float) -> physics.PhysicsWorld:
+        """Return the world at a level of the parameter."""
+        return make_world(self.world, **{self.parameter: factor})
 
     @property
     def local_experts(self) -> tuple[PhysicsExpertSpec, ...]:
@@ -75,9 +82,19 @@ class PhysicsSpec(Spec):
             return 1.0
         return float(self.method.removeprefix("alpha=")) if self.method.startswith("alpha=") else None
 
-    def is_same_policy(self, other: "PhysicsSpec") -> bool:
-        """Return whether two runs of a batch judge one policy: domain randomization does not know the level."""
-        return self.method == other.method == RANDOMIZED and self.seed == other.seed
+    @property
+    def training(self) -> tuple[object, ...]:
+        """What decides the policy of an imitation in its batch.
+
+        Domain randomization does not know the level, and where nothing differs the parameter does not matter.
+        """
+        parameter = "" if self.levels == (1.0,) else self.parameter
+        return parameter, self.levels, self.method, self.episodes, self.seed
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels of the learner's environments: its own, or those of domain randomization."""
+        return SPREAD if self.method == RANDOMIZED else (self.factor,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,17 +150,19 @@ class PhysicsContext:
         self._experts = experts
 
     def results(self, specs: Sequence[PhysicsSpec], size: int) -> list[RunResult]:  # noqa: ARG002
-        """Compute every run of a batch, which share a world, a parameter and the number of episodes."""
+        """Compute every run of a batch, which share a world."""
         first = specs[0]
         home = make_world(first.world)
-        for factor in {spec.factor for spec in specs} - {1.0}:
-            physics.require_difference(home, make_world(first.world, **{first.parameter: factor}))
-        expert, _ = best_of(self._experts, first.shown_experts)
-        seen = _recorded(home, expert, sorted({spec.seed for spec in specs}), first.episodes)
-        policies, gaps = self._policies(specs, expert, seen)
         with on_host():
-            levels = {f: make_world(first.world, **{first.parameter: f}) for f in {spec.factor for spec in specs}}
-        away = [levels[spec.factor] for spec in specs]
+            levels = {(spec.parameter, spec.factor): spec for spec in specs}
+            worlds = {level: spec.make_world(spec.factor) for level, spec in levels.items()}
+        for (_, factor), world in worlds.items():
+            if factor != 1:
+                physics.require_difference(home, world)
+        expert, _ = best_of(self._experts, first.shown_experts)
+        seen = _recorded(home, expert, sorted({(spec.seed, spec.episodes) for spec in specs}))
+        policies, gaps = self._policies(specs, expert, seen)
+        away = [worlds[spec.parameter, spec.factor] for spec in specs]
         keys = [jax.random.key(2000 + spec.seed) for spec in specs]
         judged = measure_returns([*away, *[home] * len(specs)], policies * 2, keys=keys * 2, episodes=MEASURED)
         there, back = np.asarray(judged).mean(-1).reshape(2, -1)
@@ -153,21 +172,21 @@ class PhysicsContext:
         ]
 
     def _policies(
-        self, specs: Sequence[PhysicsSpec], expert: GaussianPolicy, seen: Mapping[int, Recordings]
+        self, specs: Sequence[PhysicsSpec], expert: GaussianPolicy, seen: Mapping[Shown, Recordings]
     ) -> tuple[list[GaussianPolicy], list[float]]:
         """Return the policy of every run, and the gap of those that imitate."""
         found = _imitations(specs, seen)
         config = scale_of(specs[0].world).ppo
         clones = {
-            seed: clone_behavior(seen[seed], config=config, key=jax.random.key(seed))
-            for seed in sorted({spec.seed for spec in specs if spec.method == CLONED})
+            shown: clone_behavior(seen[shown], config=config, key=jax.random.key(shown[0]))
+            for shown in sorted({(spec.seed, spec.episodes) for spec in specs if spec.method == CLONED})
         }
         still = jax.tree.map(lambda leaf: leaf * 0, expert)
         plain: dict[str, Callable[[PhysicsSpec], GaussianPolicy]] = {
             EXPERT: lambda spec: best_of(self._experts, spec.local_experts)[0],
             CARRIED: lambda _: expert,
             UNTRAINED: lambda _: still,
-            CLONED: lambda spec: clones[spec.seed],
+            CLONED: lambda spec: clones[spec.seed, spec.episodes],
         }
         with on_host():
             for spec in specs:
@@ -176,67 +195,53 @@ class PhysicsContext:
         return [found[spec][0] for spec in specs], [found[spec][1] for spec in specs]
 
 
-def _recorded(
-    home: physics.PhysicsWorld, expert: GaussianPolicy, seeds: Sequence[int], episodes: int
-) -> dict[int, Recordings]:
+def _recorded(home: physics.PhysicsWorld, expert: GaussianPolicy, asked: Sequence[Shown]) -> dict[Shown, Recordings]:
     """Return the demonstrations of every seed: all are recorded in one call, and fewer are the first of more."""
-    count = max(RECORDED, episodes)
-    whole = record(home, expert, episodes=count * (max(seeds) + 1), key=jax.random.key(1000))
+    count = max(RECORDED, *(episodes for _, episodes in asked))
+    last = max(seed for seed, _ in asked)
+    whole = record(home, expert, episodes=count * (last + 1), key=jax.random.key(1000))
     assert whole.actions is not None
     return {
-        seed: Recordings.from_arrays(
+        (seed, episodes): Recordings.from_arrays(
             whole.observations[seed * count :][:episodes],
             whole.actions[seed * count :][:episodes],
             terminated=whole.terminated[seed * count :][:episodes],
         )
-        for seed in seeds
+        for seed, episodes in asked
     }
 
 
 def _imitations(
-    specs: Sequence[PhysicsSpec], seen: Mapping[int, Recordings]
+    specs: Sequence[PhysicsSpec], seen: Mapping[Shown, Recordings]
 ) -> dict[PhysicsSpec, tuple[GaussianPolicy, float]]:
     """Return the player and the gap of every imitation of a batch."""
     scale, name = scale_of(specs[0].world), specs[0].world
     config = ImitationConfig(steps=specs[0].steps, reward=scale.reward, ppo=scale.ppo)  # pyright: ignore
     asked = [spec for spec in specs if spec.alpha is not None]
-    fitted: list[PhysicsSpec] = []
-    for spec in asked:
-        if not any(spec.is_same_policy(other) for other in fitted):
-            fitted.append(spec)
+    fitted = list({spec.training: spec for spec in reversed(asked)}.values())[::-1]  # The first of each.
+    parameters = " and ".join(dict.fromkeys(spec.parameter for spec in specs))
 
     def say(step: ImitationStep) -> None:
         words = "%s, %s: %d imitations, %d of %d steps, %.0f %% told apart, episodes of %.0f steps"
         numbers = (len(fitted), step.steps, step.total, 100 * step.accuracy, step.episode_length)
-        _LOG.info(words, name, specs[0].parameter, *numbers)
+        _LOG.info(words, name, parameters, *numbers)
 
     # Every environment has a world of its own, the same one for all but domain randomization: one program for all.
     with on_host():
-        spread = {factors: _worlds(specs[0], factors) for factors in dict.fromkeys(map(_factors, fitted))}
+        levels = {(spec.parameter, spec.levels): spec for spec in fitted}
+        spread = {level: [spec.make_world(f) for f in spec.levels] for level, spec in levels.items()}
         keys = [jax.random.key(spec.seed) for spec in fitted]
     fits = fit_imitation_many(
-        [spread[_factors(spec)] for spec in fitted],
-        [seen[spec.seed].without_actions() for spec in fitted],
+        [spread[spec.parameter, spec.levels] for spec in fitted],
+        [seen[spec.seed, spec.episodes].without_actions() for spec in fitted],
         [spec.alpha or 1.0 for spec in fitted],
         config=config,
         callbacks=[say],
         keys=keys,
         throw=False,
     )
-    found = {spec: (fit.player, float(fit.verdict.gap)) for spec, fit in zip(fitted, fits, strict=True)}
-    for spec in asked:
-        if spec not in found:
-            found[spec] = found[next(other for other in fitted if spec.is_same_policy(other))]
-    return found
-
-
-def _factors(spec: PhysicsSpec) -> tuple[float, ...]:
-    """Return the levels of a learner's environments: its own, or those of domain randomization."""
-    return SPREAD if spec.method == RANDOMIZED else (spec.factor,)
-
-
-def _worlds(spec: PhysicsSpec, factors: Sequence[float]) -> list[physics.PhysicsWorld]:
-    return [make_world(spec.world, **{spec.parameter: factor}) for factor in factors]
+    found = {spec.training: (fit.player, float(fit.verdict.gap)) for spec, fit in zip(fitted, fits, strict=True)}
+    return {spec: found[spec.training] for spec in asked}
 
 
 PHYSICS = register(
@@ -246,11 +251,12 @@ PHYSICS = register(
         PhysicsRecord,
         table="results",
         activity="policies",
-        cpu_batch=10_000,  # All methods of a world share its demonstrations, and one compiled program.
-        gpu_batch=10_000,
+        # Methods, levels and parameters of a world share its demonstrations and one compiled program.
+        cpu_batch=10_000,
+        gpu_batch=1000,  # A batch is what an interruption costs.
         min_batches_for_pool=1000,
         warm_up=False,
-        batch_key=lambda spec: (spec.world, spec.parameter, spec.episodes, spec.expert_steps, spec.steps),
+        batch_key=lambda spec: (spec.world, spec.expert_steps, spec.steps),
         program_key=lambda spec: spec.world,
         context_key=lambda _: None,
         make_context=lambda _, experts: PhysicsContext(experts),
