@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -219,3 +220,44 @@ def test_large_worlds_have_fewer_candidates():
 def test_bad_candidates_are_named(candidates, culprit, refused):
     with refused(culprit):
         select_alpha(envs.make("gridworld-4").mdp(), demos("gridworld-4", 0.2, "uniform-state"), candidates=candidates)
+
+
+def _fit(gap, player, valid=True):
+    verdict = SimpleNamespace(occupancy_gap=gap, valid=valid)
+    return SimpleNamespace(verdict=verdict, player=np.array(player, float), reward=np.zeros(3))
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_the_curves_by_hand(pairs):
+    # State 2 is the end: one action leads there, the other stays, and the expert is there for most of its time.
+    kernel = np.zeros((3, 2, 3))
+    kernel[0, 0, 1] = kernel[1, 0, 2] = kernel[:2, 1, 0] = kernel[2, :, 2] = 1.0
+    mdp = MDP(kernel, discount=0.5, initial=[1.0, 0.0, 0.0])
+    players = [[[1, 0], [1, 0], [0.5, 0.5]], [[0.5, 0.5], [1, 0], [0.5, 0.5]]]
+    fits = [_fit(0.001, players[0]), _fit(0.04, players[1], valid=False)]
+    # ρ = (1-γ) Σ γᵗ: in states 0, 1 and 2 of the first player; the second leaves state 0 every other time.
+    alone = np.array([[0.5, 0.25, 0.25], [2 / 3, 1 / 6, 1 / 6]])
+    states = np.array([0.5, 0.05, 0.45])
+    shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5]])
+    matched = states[:, None] * shares if pairs else states
+    halves = [matched, matched + (np.full((3, 2), 0.01) if pairs else np.array([0.02, -0.01, 0.03]))]
+    gains = [np.array([0.0, 3.0]), np.array([0.0, 2.0])]
+    found = alpha_selection._curves(mdp, [1.0, 0.9], fits, alone, gains, np.eye(2), [matched, *halves], "unknown")
+    own = alone[:, :, None] * np.array(players) if pairs else alone
+    np.testing.assert_allclose(found.distance, [np.abs(one - matched).sum() for one in own])
+    np.testing.assert_allclose(found.excess, [0.25 - 0.15, 1 / 6 - 0.15], atol=1e-12)
+    # State 2 is the only end, so that arrivals are visits there: 1/6 beside 1/4.
+    np.testing.assert_allclose(found.arrival, [1.0, 2 / 3])
+    np.testing.assert_allclose(found.reach, [1.0, 1.0])
+    assert found.planned.tolist() == [True, False]
+    np.testing.assert_allclose([found.gain, found.gain_error], [[0.0, 2.5], [0.0, 0.5]])
+    assert found.sampling_error == pytest.approx(0.03)
+    assert found.avoidable_gap == 0
+    without = alpha_selection._curves(mdp, [1.0, 0.9], fits, alone, [], np.eye(2), [matched], "calmer")
+    assert without.gain.tolist() == [0, 0]
+    assert without.gain_error.tolist() == [np.inf, np.inf]
+    assert (without.sampling_error, without.direction) == (0.0, "calmer")
+    pay = np.array([[1.0, 2.0], [0.0, 4.0], [1.0, 0.0]])
+    expected = [0, (1 / 3 * 1 + 1 / 3 * 2 + 1 / 12 - 0.5 - 0.125) / 0.5]
+    np.testing.assert_allclose(alpha_selection.player_gains(alone, players, pay, mdp), expected, atol=1e-12)
+    np.testing.assert_allclose(alpha_selection.player_gains(alone, players, np.arange(3.0), mdp), [0, -0.5])
