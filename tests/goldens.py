@@ -3,9 +3,12 @@
 `make goldens` writes them anew into `tests/golden`; `git diff` says what has changed.
 """
 
+import dataclasses
 import os
 import re
 from pathlib import Path
+
+from tests.drawn import numbers
 
 FOLDER = Path(__file__).parent / "golden"
 WRITE = "WRITE_GOLDENS"
@@ -46,3 +49,17 @@ def agree(before: str, after: str, close: float) -> bool:
 
 def _close(before: float, after: float, close: float) -> bool:
     return abs(before - after) <= close * max(abs(before), abs(after)) + 1e-9
+
+
+def as_lines(value, place=""):
+    """Nested data as lines of names and values."""
+    if isinstance(value, dict):
+        return [line for name, item in value.items() for line in as_lines(item, f"{place}.{name}".lstrip("."))]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [f"{place}: {' | '.join(str(getattr(value, field.name)) for field in dataclasses.fields(value))}"]
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float | str | type(None)):
+        return [line for number, item in enumerate(value) for line in as_lines(item, f"{place}[{number}]")]
+    if isinstance(value, list | tuple):
+        sound = all(isinstance(item, int | float) for item in value)
+        return [f"{place}: {numbers(value) if sound else list(value)}"]
+    return [f"{place}: {value!r}"]

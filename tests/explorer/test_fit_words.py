@@ -13,13 +13,14 @@ from robustirl import MDP, envs
 from robustirl.demonstrations import Demonstrations
 from robustirl.envs import FixedWorld
 from robustirl.explorer.arrays import LARGEST, Pool
+from robustirl.explorer.embedding import embedded_json
 from robustirl.explorer.fit_page import MOST_POINTS, _history, fit_payload
 from robustirl.explorer.fit_words import describe, opening
 from robustirl.reports import FitFolder
 from robustirl.reports.fit_record import describe_alpha, describe_demonstrations, describe_world, make_record
 from tests import invented
 from tests.drawn import numbers
-from tests.goldens import require_golden
+from tests.goldens import as_lines, require_golden
 
 LINE = "robustirl fit --env {} --demos w.csv --out found --noise 0.2 --env-arg size=3 --env-arg wind=1"
 ELSEWHERE = ("why", "advice", "warnings")  # Sentences about fits, which have tests of their own.
@@ -77,20 +78,6 @@ def with_lengths(folder, lengths):
     record = folder.record
     told = dataclasses.replace(record.demonstrations, lengths=lengths, terminated=1200)
     return dataclasses.replace(folder, record=dataclasses.replace(record, demonstrations=told))
-
-
-def as_lines(value, place=""):
-    """Nested data as lines of names and values."""
-    if isinstance(value, dict):
-        return [line for name, item in value.items() for line in as_lines(item, f"{place}.{name}".lstrip("."))]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [f"{place}: {' | '.join(str(getattr(value, field.name)) for field in dataclasses.fields(value))}"]
-    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float | str | type(None)):
-        return [line for number, item in enumerate(value) for line in as_lines(item, f"{place}[{number}]")]
-    if isinstance(value, list | tuple):
-        sound = all(isinstance(item, int | float) for item in value)
-        return [f"{place}: {numbers(value) if sound else list(value)}"]
-    return [f"{place}: {value!r}"]
 
 
 def unpacked(data, text):
@@ -152,3 +139,9 @@ def test_an_action_must_lead_the_same_way_in_nine_cells_of_ten():
         told = describe_world(FixedWorld("rows", world, shape=(2, 12)), world)
         assert (told.directions is not None) == same
         assert told.actions == (("right", "down") if same else ("action 0", "action 1"))
+
+
+def test_data_in_a_page_is_json_as_browsers_read_it():
+    assert embedded_json({"name": "α < β\u2028", "size": 1.5}) == '{"name":"α \\u003c β\\u2028","size":1.5}'
+    with pytest.raises(ValueError, match="JSON compliant"):
+        embedded_json({"size": np.nan})

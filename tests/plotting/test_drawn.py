@@ -3,6 +3,7 @@
 import dataclasses
 from types import SimpleNamespace
 
+import equinox as eqx
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from PIL import Image
 
 from robustirl import MDP, envs
 from robustirl.demonstrations import Demonstrations
+from robustirl.envs import FixedWorld
 from robustirl.plotting import figure_alpha, figure_fit, figure_strip, figure_theory, plot_certificate, save_film
 from robustirl.plotting.arrows import draw_moves
 from robustirl.plotting.layouts import Layout, layout_of
-from robustirl.plotting.maps import draw_reward_map
+from robustirl.plotting.maps import draw_policy, draw_reward_map, landmarks
 from robustirl.plotting.objects import draw_states, plot_demonstrations, plot_fit
 from robustirl.plotting.style import bottom_legend, looks, set_plain_powers
 from tests import invented
@@ -91,13 +93,19 @@ FIGURES = {
     "alpha, one admissible": lambda: figure_alpha(
         dataclasses.replace(invented.selection(), admissible=np.array([True, False, False]))
     ),
-    "strip": lambda: figure_strip({"one": film(20, 0.5), "two": film(7, -0.5)}, pictures=4, seconds=0.05),
+    "strip": lambda: figure_strip({"one": film(20, 0.5), "two": film(7, -0.5)}, pictures=4, seconds=0.25),
     "strip without times": lambda: figure_strip({"one": film(9, 0.5)}, pictures=3),
     "fit of a grid": lambda: figure_fit(GRID, invented.model(invented.fit(36, 4)), invented.shares(36, 0.7)),
+    "fit of rows": lambda: figure_fit(
+        FixedWorld("rows", rows_of(2, 3, extra=1), shape=(2, 3)),
+        invented.model(invented.fit(7, 3, pairs=True)),
+        np.array([0.9, 5e-5, 0.02, 0.03, 0.02, 0.02, 0.00995]),
+    ),
     "fit of pairs": lambda: figure_fit(THREE, invented.model(invented.fit(3, 2, pairs=True)), invented.shares(3, 0.7)),
     "fit of states": lambda: figure_fit(
         THREE, invented.model(invented.fit(3, 2, alpha=np.linspace(0.8, 1, 6).reshape(3, 2))), invented.shares(3)
     ),
+    "objects": lambda: on(lambda axis: landmarks(axis, envs.make("objectworld"))),
     "reward of few values": lambda: on(lambda axis: draw_reward_map(axis, GRID)),
     "reward of many values": lambda: on(lambda axis: draw_reward_map(axis, many_valued(), "title")),
     "plot a fit in a row": lambda: plot_fit(invented.fit(3, 2)),
@@ -115,6 +123,12 @@ FIGURES = {
     "states of a graph": lambda: on(
         lambda axis: draw_states(axis, GRAPH, np.arange(4.0), "title", policy=invented.policy(4, 2))
     ),
+    "states of a graph, by sign": lambda: on(
+        lambda axis: draw_states(axis, GRAPH, np.array([-0.5, 0.1, 0.2, 0.7]), "title", policy=rare(), norm=Normalize())
+    ),
+    "states of a grid, by sign": lambda: on(
+        lambda axis: draw_states(axis, SMALL, np.array([-0.5, 0.1, 0.2, 0.7, 0.0, 0.5]), "title", norm=Normalize(0, 1))
+    ),
     "states of a graph, likely": lambda: on(
         lambda axis: draw_states(axis, GRAPH, np.array([0.0, 0.1, 0.2, 0.7]), "title", norm=Normalize(0.05, 0.7))
     ),
@@ -122,8 +136,13 @@ FIGURES = {
         lambda axis: draw_states(axis, Layout("table", 60), np.arange(60.0), "title", norm=Normalize(0.5, 60))
     ),
     "paths on a graph": lambda: on(lambda axis: draw_paths(axis, GRAPH)),
+    "policy": lambda: on(lambda axis: draw_policy(axis, invented.policy(6, 4), (2, 3))),
+    "plot a fit whose gap is zero": lambda: plot_fit(closed()),
+    "one visit": lambda: plot_demonstrations(Demonstrations.from_arrays([[0, 1]]), shape=(1, 2)),
+    "lengths": lambda: plot_demonstrations(Demonstrations.from_arrays([[0] * (n + 1) for n in range(40)])),
     "moves": lambda: on(lambda axis: draw_moves(axis, likely(), SMALL.directions(), (3, 2))),
     "theory": lambda: figure_theory(GRID, [report(0.2, 0.5, 40.0), report(0.1, 0.0, 0.0)], "note"),
+    "theory of small bounds": lambda: figure_theory(GRID, [report(0.1, 500.0, 0.5)]),
     "theory without gaps": lambda: figure_theory(GRID, [report(0.1, 0.0, 300.0)]),
     "legend": lambda: curves("abc", 3.0),
     "wide legend": lambda: curves("abcdef", 9.0, "log"),
@@ -136,6 +155,17 @@ def many_valued():
     rewards = np.asarray(GRID.rewards, dtype=float).copy()
     rewards[0, :4] = (-2.0, -3.0, -4.0, -5.0)
     return dataclasses.replace(GRID, rewards=rewards)
+
+
+def closed():
+    """A fit whose gap is zero at its end."""
+    found = invented.fit(3, 2)
+    return eqx.tree_at(lambda one: one.history.occupancy_gap, found, np.array([0.5, 0.25, 0.125, 0.1, 0.0]))
+
+
+def rare():
+    """A policy with moves about as rare as those that are not drawn."""
+    return np.array([[0.94, 0.06], [0.96, 0.04], [0.05, 0.95], [0.5, 0.5]])
 
 
 def likely():
@@ -165,18 +195,34 @@ def test_arrows_are_drawn_up_to_their_largest_number_of_cells(monkeypatch):
         assert [text_of_figure(figure).count("arrows") for figure in drawn] == [arrows, arrows]
 
 
-def test_a_film_has_every_fourth_moment_of_all(tmp_path):
-    path = save_film(tmp_path / "film.gif", {"one": film(9, 0.5), "two": film(3, 0.5)})
+def test_a_film_has_every_fourth_moment_of_all(tmp_path, monkeypatch):
+    titles, moments = [], []
+    monkeypatch.setattr("robustirl.plotting.film._draw", lambda panel, moment, box: moments.append((panel, moment)))
+    monkeypatch.setattr("matplotlib.axes.Axes.set_title", lambda self, name, **_: titles.append(name))
+    films = {"one": film(9, 0.5), "two": film(3, 0.5)}
+    path = save_film(tmp_path / "film.gif", films)
     with Image.open(path) as found:
-        assert (found.n_frames, found.size) == (3, (448, 196))  # Moments 0, 4 and 8; 6.4 by 2.8 inches.
-        assert found.info["duration"] == 80  # Milliseconds, a twelfth of a second in hundredths.
-        pictures = []
-        for place in range(3):
-            found.seek(place)
-            pictures.append(np.asarray(found.convert("L"), dtype=float))
-    left, right = ([picture[:, part] for picture in pictures] for part in (slice(224), slice(224, 448)))
-    assert np.abs(left[1] - left[2]).max() > 50
-    assert np.abs(right[1] - right[2]).max() == 0  # The shorter film stands still at its end.
+        assert (found.n_frames, found.size) == (1, (448, 196))  # Nothing is drawn, so all pictures are one.
+    # Moments 0, 4 and 8, of which the shorter film shows its last; Matplotlib draws the first once more.
+    shown = [next(k for k in films for one in films[k] if one is moment) for _, moment in moments]
+    places = [next(n for k in films for n, one in enumerate(films[k]) if one is moment) for _, moment in moments]
+    assert list(zip(shown, places, strict=True))[-6:] == [
+        *(("one", 0), ("two", 0)),
+        *(("one", 4), ("two", 2)),
+        *(("one", 8), ("two", 2)),
+    ]
+    assert titles[-2:] == ["one", "two"]
+    assert moments[-1][0].get_subplotspec().get_geometry()[:2] == (1, 2)
+
+
+def test_a_single_film_of_a_body_at_rest_has_a_frame_around_it(tmp_path):
+    still = [[np.zeros((2, 2))]] * 2
+    path = save_film(tmp_path / "film.gif", {"one": still}, every=1, rate=25)
+    with Image.open(path) as found:
+        assert (found.size, found.info["duration"]) == ((224, 196), 80)  # Pixels, and milliseconds of two.
+    (panel,) = figure_strip({"one": still}, pictures=1).axes
+    assert panel.get_xlim() == pytest.approx((-8e-8, 8e-8))
+    plt.close("all")
 
 
 def test_looks_follow_the_palette_and_are_dotted_once_it_has_run_out():
@@ -209,6 +255,13 @@ def rows_of(rows, columns, extra=0):
     return MDP(kernel, discount=0.9)
 
 
+def leaving(world, state, target):
+    """The world with one action changed: in one state it leads elsewhere."""
+    kernel = world.kernel.to_sparse().toarray().reshape(world.num_states, -1, world.num_states)
+    kernel[state, 2] = np.eye(world.num_states)[target]
+    return MDP(kernel, discount=0.9)
+
+
 @pytest.mark.parametrize(
     ("make", "kind", "shape"),
     [
@@ -221,6 +274,11 @@ def rows_of(rows, columns, extra=0):
         (lambda: ring(40), "graph", None),
         (lambda: ring(41), "table", None),
         (lambda: ring(6, absorbing=True), "graph", None),
+        (lambda: rows_of(2, 2, extra=2), "graph", None),
+        (lambda: leaving(rows_of(3, 4, extra=1), 12, 0), "graph", None),
+        (lambda: leaving(rows_of(3, 4), 3, 4), "graph", None),
+        (lambda: leaving(rows_of(3, 4), 4, 3), "graph", None),
+        (lambda: leaving(rows_of(3, 4), 5, 4), "grid", (3, 4)),
     ],
 )
 def test_worlds_have_the_layout_of_their_moves(make, kind, shape):
@@ -271,7 +329,29 @@ def test_nodes_without_a_way_between_them_are_furthest_apart():
     np.testing.assert_allclose(between**2, 2**2 - 1 / 2, atol=1e-6)  # Two hops, less half the pairs' own square.
 
 
-def test_a_shape_may_have_as_many_cells_as_states():
+def test_moves_count_one_by_one_whatever_their_chance():
+    # There is a way from 0 to 1 and on to 2, none back; chances do not make a way longer.
+    kernel = np.zeros((3, 1, 3))
+    kernel[0, 0, :2], kernel[1, 0, 1:], kernel[2, 0, 2] = (0.75, 0.25), (0.5, 0.5), 1.0
+    found = layout_of(MDP(kernel, discount=0.9), 3)
+    angles = 2 * np.pi * np.arange(3) / 3
+    assert found.positions is not None
+    places = found.positions - 0.25 * np.stack([np.cos(angles), np.sin(angles)], -1)
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    np.testing.assert_allclose(apart, np.abs(np.subtract.outer(range(3), range(3))), atol=1e-4)
+
+
+def test_a_step_over_several_cells_has_length_one():
+    found = Layout("grid", 6, (2, 3), np.array([[2, 3], [1, 4], [0, 5], [3, 0], [4, 1], [3, 5]]))
+    assert found.directions()[0].tolist() == [[0, 1], [1, 0]]
+    assert found.directions()[2].tolist() == [[0, -1], [1, 0]]
+
+
+def test_a_shape_may_have_as_many_cells_as_states(refused):
+    assert layout_of(None, 1, (1, 1)).cells == 1
+    for shape in ((0, 3), (7, 1), (3, 3)):
+        with refused(f"the shape is {shape}", "at most 6 cells"):
+            layout_of(None, 6, shape)
     assert layout_of(None, 6, (2, 3)).cells == 6
     assert layout_of(GRID, 36).shape == (6, 6)
     assert layout_of(GRID, 36, (4, 9)).shape == (4, 9)

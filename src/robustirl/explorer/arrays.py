@@ -40,7 +40,7 @@ class Pool:
         array = np.asarray(values, dtype=float).ravel()
         shown = np.where(np.abs(array) < SMALLEST, 0.0, np.where(np.abs(array) > LARGEST, np.nan, array))
         rounded = np.char.mod(f"%.{DIGITS}g", shown).astype(np.float32) if shown.size else shown
-        return self._keep("numbers", rounded.astype("<f4") + np.float32(0))  # There is but one zero.
+        return self._keep("numbers", rounded.astype("<f4"))
 
     def probabilities(self, values: object) -> int:
         """Keep probabilities in thousandths."""
@@ -52,7 +52,7 @@ class Pool:
 
     def _counts(self, scaled: np.ndarray) -> int:
         sound = np.isfinite(scaled)
-        return self._keep("counts", np.where(sound, np.rint(np.where(sound, scaled, 0)), NONE).ravel().astype("<u2"))
+        return self._keep("counts", np.where(sound, np.rint(scaled), NONE).ravel().astype("<u2"))
 
     def _keep(self, name: str, array: np.ndarray) -> int:
         content = array.tobytes()

@@ -72,7 +72,7 @@ def fit_payload(found: FitFolder) -> tuple[dict[str, Any], str]:
     if states > MOST_STATES:
         kept = np.sort(np.argsort(-np.maximum(expert, np.nan_to_num(own)), kind="stable")[:SHOWN_STATES])
     reward = np.asarray(fit.reward)
-    reward = reward if reward.ndim == 1 else (player * reward).sum(-1)
+    reward = reward if reward.ndim == 1 else (player * reward).sum(1)
     pool = Pool()
     places = {
         "reward": pool.numbers(reward[kept]),

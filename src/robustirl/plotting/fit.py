@@ -40,7 +40,7 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
 def collected_reward(model: RobustIRL) -> Float[np.ndarray, " S"]:
     """Return what the player collects in each state: R(s), or Σ_a π(a|s) R(s,a) for a reward of states and actions."""
     reward = np.asarray(model.reward_)
-    return reward if reward.ndim == 1 else (np.asarray(model.policy_) * reward).sum(-1)
+    return reward if reward.ndim == 1 else (np.asarray(model.policy_) * reward).sum(1)
 
 
 def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, occupancies) -> Figure:

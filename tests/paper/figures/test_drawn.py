@@ -1,7 +1,6 @@
 """The paper's figures, of invented runs, show what they showed when somebody last looked at them (`make goldens`)."""
 
 import dataclasses
-import functools
 import math
 from types import SimpleNamespace
 
@@ -25,7 +24,6 @@ from robustirl.paper.figures.readme import figure_front
 from robustirl.paper.figures.regimes import figure_regimes
 from robustirl.paper.figures.transfer import figure_regrets
 from robustirl.paper.finite.layouts import Interval
-from robustirl.paper.finite.specs import Record, RunSpec
 from robustirl.paper.published import PublishedContinuous, PublishedReturn
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec
 from robustirl.paper.studies.regime_results import ConditionResult
@@ -33,53 +31,7 @@ from robustirl.sweeps import RunResult
 from tests import invented
 from tests.drawn import text_of_figure
 from tests.goldens import require_golden
-
-
-def record(learner, expert, alpha, **options):
-    """A run whose numbers follow from its spec, so that no two runs are alike."""
-    spec = RunSpec("gridworld-1", "uniform-state", learner, expert, alpha, **options)
-    wave = math.sin(
-        7 * learner + 3 * expert + 11 * alpha + 1.37 * spec.seed + spec.draw + spec.expert_alpha + spec.steps / 900
-    )
-    moved = 0.0 if spec.train_noise is None else spec.train_noise
-    return Record(
-        spec,
-        alpha_used=alpha - 0.01 * (spec.auto is not None),
-        total_return=-100 - 40 * wave - 20 * moved,
-        optimal_return=-60 - 10 * learner,
-        expert_return=-70 - 20 * expert,
-        discounted_return=-50 - 5 * wave,
-        optimal_discounted_return=-40.0,
-        occupancy_gap=0.1 + 0.05 * wave,
-        halfway_gap=0.2 + 0.05 * wave,
-        largest_reward=5 + wave,
-        bound=300 + 30 * wave + 10 * moved,
-        sampled_mean=-101 - 40 * wave if spec.sampled else None,
-        sampled_deviation=2 + wave if spec.sampled else None,
-        steps=spec.steps,
-        verdict="budget",
-        seconds=1.0,
-    )
-
-
-@functools.cache
-def runs(learners=(0.0, 0.1), alphas=(1.0, 0.9, 0.8), **options):
-    """A grid of runs."""
-    return tuple(
-        record(learner, expert, alpha, **options)
-        for learner in learners
-        for expert in (0.0, 0.1, 0.2)
-        for alpha in alphas
-    )
-
-
-def of_one_learner(**options):
-    return [one for one in runs(**options) if one.spec.learner_noise == 0.1]
-
-
-def layouts(count=4):
-    return [one for seed in range(count) for one in runs(seed=seed)]
-
+from tests.invented_runs import layouts, of_one_learner, record, runs
 
 GRID = envs.make("gridworld-1")
 OBJECTS = envs.make("objectworld")

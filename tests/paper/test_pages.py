@@ -1,0 +1,280 @@
+"""The paper's pages, tables and rows of the explorer, of invented runs, say what they said (`make goldens`)."""
+
+import base64
+import dataclasses
+import json
+import math
+import re
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robustirl import envs
+from robustirl.envs import PUBLISHED
+from robustirl.explorer import Pool
+from robustirl.paper.continuous import explorer_rows as continuous_rows
+from robustirl.paper.continuous import report as continuous_report
+from robustirl.paper.continuous import reproduce as continuous_pictures
+from robustirl.paper.continuous.specs import ContinuousRecord, ContinuousSpec, ExpertRecord, ExpertSpec
+from robustirl.paper.continuous.statistics import CellStatistics, Estimate
+from robustirl.paper.finite import catalog, drawing
+from robustirl.paper.finite.comparison import Cell, Explanation, compare
+from robustirl.paper.finite.explorer_rows import _best_paid, _bound_of, _directions, _ends, describe, setting
+from robustirl.paper.finite.layouts_report import write_layout_tables
+from robustirl.paper.finite.report import write_report
+from robustirl.paper.finite.reproduce import Plan
+from robustirl.paper.finite.specs import RunSpec
+from robustirl.paper.published import PublishedReturn
+from robustirl.sweeps import RunResult
+from tests.goldens import as_lines, require_golden
+from tests.invented_runs import layouts, record, record_of
+
+OPTIONS = {"alphas": (1.0, 0.9), "learner_noises": (0.0, 0.1), "expert_noises": (0.0, 0.1, 0.2)}
+
+
+def plan(names=("best-alpha", "alpha-study", "convergence"), models=("uniform-state", PUBLISHED), **options):
+    grid = catalog.Grid(("gridworld-1", "gridworld-4"), tuple((OPTIONS | options).items()))
+    return Plan(catalog.choose(names), grid, models)
+
+
+def inside(page):
+    """What a page shows: no style, no script, no picture, no versions."""
+    text = page.partition("<main>")[2].partition("</main>")[0]
+    text = re.sub(r"base64,[A-Za-z0-9+/=]+", lambda found: f"base64, {decoded(found[0])}", text)
+    return re.sub(r"(\d+ runs; ).*?\. ", r"\1versions. ", text)
+
+
+def decoded(data):
+    return base64.b64decode(data.partition(",")[2]).decode()
+
+
+def finite_page(asked, records, explanations=()):
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = {}
+        for key in (("best-alpha", "uniform-state", "gridworld-1"), ("alpha-study", PUBLISHED, "gridworld-1")):
+            path = Path(folder, f"{key[0]}.svg")
+            path.write_text(" ".join(key))
+            drawn[key] = [path.with_suffix(".png"), path]
+        return inside(write_report(asked, records, drawn, explanations, Path(folder), draws=7).read_text("utf-8"))
+
+
+def misses():
+    cells = compare([record_of(RunSpec("gridworld-1", PUBLISHED, 0.0, 0.1, alpha)) for alpha in (1.0, 0.9)])
+    return [Explanation(cells[0], -999.0, 0.0, -1.0), Explanation(cells[1], -1.0, 0.0, -2.0)]
+
+
+def some(records):
+    """Records of which one failed, and whose longer runs differ from the shorter by different shares."""
+    grown = {}
+    for place, one in enumerate(records):
+        factor = 1 + place % 5
+        if one.spec.steps > 200:
+            changes = {"largest_reward": one.largest_reward * factor, "occupancy_gap": one.occupancy_gap / factor}
+            grown[place] = changes | {"total_return": one.total_return * (1 + 0.03 * factor)}
+    grown.setdefault(0, {})["verdict"] = "failed"
+    return [dataclasses.replace(one, **grown.get(place, {})) for place, one in enumerate(records)]
+
+
+def learners(**options):
+    return [
+        ContinuousRecord(
+            ContinuousSpec(learner, expert, alpha, seed, **options),
+            -400 - 30 * math.sin(5 * learner + 17 * alpha + 9 * expert + seed),
+            *(-410.0, 1.0 - 0.125 * seed * (alpha == 1), -390.0, 0.1, 0.2, 0.9, 0.8),
+            300,
+            "failed" if (seed, alpha) == (1, 0.9) else "budget",
+            1.0,
+        )
+        for learner in (0.0, 0.1)
+        for alpha in (1.0, 0.9)
+        for expert in (0.0, 0.1)
+        for seed in range(2)
+    ]
+
+
+def a_store(records, folder="."):
+    trained = [ExpertRecord(ExpertSpec(noise), -380.0 - noise, -379.0, 0.875, "trained", 2.0) for noise in (0.0, 0.1)]
+    return SimpleNamespace(folder=Path(folder), configuration={"jax": "0"}, records=lambda: [*trained, *records])
+
+
+def continuous_page(records, drawn=True):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "best.svg")
+        path.write_text("a picture")
+        files = {"best-alpha": [path]} if drawn else {}
+        return inside(continuous_report.write_continuous_report(a_store(records, folder), files).read_text("utf-8"))
+
+
+def layouts_table():
+    with tempfile.TemporaryDirectory() as folder:
+        settled = {0: -10.0, 1: -30.0, 2: -19.0, 3: -21.0}
+        runs = [dataclasses.replace(one, optimal_return=settled[one.spec.seed]) for one in layouts()]
+        return write_layout_tables(runs, Path(folder))[0].read_text("utf-8")
+
+
+def worlds():
+    lines = []
+    for name in ("gridworld-4", "objectworld", "three-state", "frozen-lake", "taxi"):
+        told = describe(envs.make(name), Pool())
+        lines += [name, *as_lines(json.loads(json.dumps(told))), ""]
+    return "\n".join(lines)
+
+
+def continuous_rows_of():
+    pool = Pool()
+    paths = np.linspace(-0.9, 0.9, 60).reshape(6, 5, 2)
+    specs = [ContinuousSpec(0.0, 0.1, 0.9), ContinuousSpec(0.1, 0.3, 1.0, scales="printed", expert_seed=2)]
+    experts = {
+        one.spec: RunResult(one, {"paths": -paths})
+        for one in (
+            ExpertRecord(ExpertSpec(noise), -380.0 - noise, -379.0, 1.0, "trained", 1.0) for noise in (0.0, 0.1)
+        )
+    }
+    lines = []
+    for spec in specs:
+        made = ContinuousRecord(spec, -400.0, -410.0, 0.5, -390.0, 0.1, 0.2, 0.9, 0.8, 300, "budget", 1.0)
+        arrays = {
+            "parameters": np.arange(1.0, 8.0),
+            "paths": paths,
+        }
+        row = continuous_rows.continuous_row(RunResult(made, arrays), experts, pool)
+        lines += [*as_lines(json.loads(json.dumps(row | {"run": ""}))), ""]
+    return "\n".join(lines)
+
+
+PAGES = {
+    "finite.html": lambda: finite_page(plan(), some([record_of(spec) for spec in plan().specs]), misses()),
+    "finite-one.html": lambda: finite_page(
+        plan(("best-alpha",), ("uniform-state",), steps=100),
+        [record_of(spec) for spec in plan(("best-alpha",), ("uniform-state",), steps=100).specs],
+    ),
+    "continuous.html": lambda: continuous_page(learners()),
+    "continuous-other.html": lambda: continuous_page(
+        [dataclasses.replace(one, verdict="budget") for one in learners(noise_model="uniform-action")], drawn=False
+    ),
+    "layouts.csv": layouts_table,
+    "worlds.txt": worlds,
+    "continuous-rows.txt": continuous_rows_of,
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_what_it_said(name):
+    require_golden(f"pages/paper/{name}", PAGES[name]())
+
+
+SETTINGS = {
+    "soft expert, 200 steps": {},
+    "optimal expert, 300 steps": {"expert": "optimal", "steps": 300},
+    "soft expert with α_E = 0.9, 200 steps, reward learned at ε = 0.05": {"expert_alpha": 0.9, "train_noise": 0.05},
+    "soft expert, 200 steps, 20 demonstrations, α from states": {"demonstrations": 20, "auto": "states"},
+    "soft expert, 200 steps, 7 trajectories a start": {"sampled": 7},
+}
+
+
+@pytest.mark.parametrize("words", SETTINGS)
+def test_a_setting_in_words(words):
+    assert setting(RunSpec("gridworld-1", "published", 0.0, 0.1, 1.0, **SETTINGS[words])) == words
+
+
+def test_bounds_are_named_by_their_theorem():
+    said = [
+        _bound_of(record_of(RunSpec("gridworld-1", "uniform-state", 0.0, 0.1, alpha, **options)))
+        for alpha, options in (
+            (1.0, {}),
+            (1.0, {"expert": "optimal"}),
+            (0.9, {"expert": "optimal"}),
+            (1.0, {"expert": "optimal", "train_noise": 0.1}),
+        )
+    ]
+    assert said == ["none: the theorems are about optimal experts", "Theorem 1", "Theorem 3", "reward transfer"]
+
+
+def test_what_the_best_paid_action_brings_is_that_of_one_that_is_there():
+    mask = np.array([[True, False], [True, True]])
+    assert _best_paid(np.array([[1.0, 9.0], [2.0, 3.0]]), mask).tolist() == [1.0, 3.0]
+
+
+def test_directions_are_those_of_most_cells_and_ends_keep_whoever_enters():
+    grid = envs.make("gridworld-4")
+    world = grid.mdp(0.0)
+    assert _directions(world, (6, 6)) == [(-1, 0), (0, 1), (1, 0), (0, -1)]
+    chain = envs.make("three-state").mdp(0.2)
+    assert _ends(chain) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ((-380.0, -400.0), "in 2 and below it in 0"),
+        ((-420.0, -440.0), "in 0 and below it in 2"),
+        ((-391.0, -429.0), "in 0 and below it in 0"),
+        ((-390.0, -430.0), "in 0 and below it in 0"),
+        ((-389.0, -431.0), "in 1 and below it in 1"),
+    ],
+)
+def test_a_panel_counts_intervals_that_lie_apart(cells, said):
+    def cell(alpha, expert, value):
+        spread = Estimate(value, value - 5, value + 5)
+        return CellStatistics(0.0, expert, alpha, 2, Estimate(1.0, 1.0, 1.0), spread, spread, spread)
+
+    found = [cell(1.0, 0.0, -400.0), cell(1.0, 0.1, -420.0)]
+    found += [cell(0.9, n / 10, value) for n, value in enumerate(cells)]
+    assert said in continuous_report._panel(found, 0.0)
+
+
+def test_the_cell_of_the_largest_mismatch_is_mapped():
+    asked = plan(("best-alpha",), ("uniform-state",))
+    records = [record_of(spec) for spec in asked.specs]
+    results = {one.spec: RunResult(one, {}) for one in records}
+    store = SimpleNamespace(folder=Path(), result=results.get)
+    jobs = dict(drawing.figure_jobs(["best-alpha"], asked.grid, ["uniform-state"], store, records))
+    assert list(jobs) == [
+        ("best-alpha", "uniform-state", "gridworld-1"),
+        ("best-alpha", "uniform-state", "gridworld-4"),
+        ("maps", "uniform-state", "gridworld-1"),
+        ("maps", "uniform-state", "gridworld-4"),
+    ]
+    inner = {name: each.cell_contents for name, each in closure(jobs["maps", "uniform-state", "gridworld-1"]).items()}
+    for name, alpha in (("standard", 1.0), ("robust", 0.9)):
+        spec = inner[name].spec
+        assert (spec.learner_noise, spec.expert_noise, spec.alpha) == (0.0, 0.2, alpha)
+    assert inner["which"] == ""
+
+
+def closure(function):
+    return dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))
+
+
+def test_notes_name_the_seeds_and_the_algorithm():
+    said = []
+
+    class Figures:
+        figure_continuous = staticmethod(lambda cells, experts, known, note, **options: said.append(note))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robustirl.paper.figures.figure_continuous", Figures.figure_continuous)
+        continuous_pictures._returns(a_store(learners()), best_only=False)
+        continuous_pictures._returns(
+            a_store([one for one in learners(algorithm="paper") if one.spec.seed == 0]), best_only=True
+        )
+        standard = [one for one in learners() if one.spec.alpha == 1]
+        assert continuous_pictures._returns(a_store(standard), best_only=True) is None
+    assert said == [
+        "2 seeds; interquartile means, 95 % intervals",
+        "algorithm: paper; 1 seed; interquartile means, 95 % intervals",
+    ]
+
+
+def test_reasons_for_a_difference_are_tried_in_order():
+    def reason(lowest, highest, halfway):
+        return Explanation(Cell(record(0.0, 0.1, 1.0), PublishedReturn(-100.0, 1.0)), lowest, highest, halfway).reason
+
+    assert reason(-101.0, -100.0, -100.0) == "start noise"
+    assert reason(-120.0, -110.0, -97.0) == "fewer steps"
+    assert reason(-120.0, -103.0, -96.9) == "start noise, nearly"
+    assert reason(-97.0, -90.0, -96.9) == "start noise, nearly"
+    assert reason(-96.9, -90.0, -103.1) == "not explained"
