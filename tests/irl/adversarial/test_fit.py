@@ -108,6 +108,9 @@ def test_verdicts_by_gap():
     assert judge_imitation(verdict(0.3, 0.01)).trust is Trust.DOUBT
     assert judge_imitation(verdict(0.3, 0.2)).trust is Trust.TRUST  # The expert's own episodes differ as much.
     assert judge_imitation(verdict(0.9, 0.01)).trust is Trust.DO_NOT_USE
+    edges = [(0.2, 0.01), (0.201, 0.01), (0.6, 0.01), (0.601, 0.01), (0.4, 0.2), (0.41, 0.2), (0.8, 0.2), (0.81, 0.2)]
+    words = [judge_imitation(verdict(*map(np.float64, edge))).trust for edge in edges]
+    assert words == [Trust.TRUST, Trust.DOUBT, Trust.DOUBT, Trust.DO_NOT_USE] * 2
     assert judge_imitation(verdict(0.1, np.nan)).trust is Trust.DOUBT
     assert judge_imitation(verdict(0.1, 0.01, valid=False)).trust is Trust.DO_NOT_USE
 
