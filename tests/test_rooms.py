@@ -1,6 +1,7 @@
 """The rooms are as `docs/architecture.md` draws them, and each is entered by its front door."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -9,12 +10,34 @@ PACKAGE = ROOT / "src" / "robustirl"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
+def import_statements(path):
+    """Every `from robustirl... import` of a file, and whether it is inside a function, and for type checkers only."""
+    found = []
+
+    def visit(node, inside, typing):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ImportFrom) and child.module and child.module.split(".")[0] == "robustirl":
+                found.append((child, inside, typing))
+            elif isinstance(child, ast.stmt):
+                within = inside or isinstance(child, ast.FunctionDef)
+                checking = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+                visit(child, within, typing or checking)
+
+    visit(parsed(path), False, False)
+    return found
+
+
 def imports(path):
     """Every `from robustirl... import name` of a file: the module, the name, and the line."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "robustirl":
-            for alias in node.names:
-                yield node.module, alias.name, node.lineno
+    for node, _, _ in import_statements(path):
+        for alias in node.names:
+            yield node.module, alias.name, node.lineno
 
 
 def room_of(path):
@@ -35,7 +58,7 @@ def crossings():
 
 def bound(room):
     """What the front door of a room binds."""
-    tree = ast.parse((PACKAGE / room / "__init__.py").read_text("utf-8"))
+    tree = parsed(PACKAGE / room / "__init__.py")
     names = {
         alias.asname or alias.name
         for node in ast.walk(tree)
@@ -79,7 +102,7 @@ def test_only_the_command_line_imports_the_paper():
 def test_the_main_names_are_about_fifty_and_the_documented_ones_exist():
     main, documented = set(), set()
     for room in ROOMS:
-        tree = ast.parse((PACKAGE / room / "__init__.py").read_text("utf-8"))
+        tree = parsed(PACKAGE / room / "__init__.py")
         lists = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
         own = {name: set(ast.literal_eval(lists[name])) for name in ("__all__", "DOCUMENTED") if name in lists}
         assert set().union(*own.values()) <= bound(room), room
@@ -88,3 +111,33 @@ def test_the_main_names_are_about_fifty_and_the_documented_ones_exist():
             main, documented = main | own["__all__"], documented | own["DOCUMENTED"]
     assert 40 < len(main) <= 60
     assert len(documented) < 200
+
+
+FACADES = {
+    ("demonstrations.trajectories", "demonstrations.io.frames"),  # Demonstrations.from_frame
+    ("envs.physics.mujoco", "envs.physics.gymnasium_models"),  # mujoco_world("hopper")
+}
+"""Functions that stand for others in files which are built on theirs."""
+
+
+def test_no_import_within_a_function_closes_a_circle():
+    files = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    files = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    every, within = {}, set()
+    for name, path in files.items():
+        every[name] = set()
+        for node, inside, typing in import_statements(path):
+            module = node.module.removeprefix("robustirl").removeprefix(".")
+            targets = [f"{module}.{alias.name}".removeprefix(".") for alias in node.names if not typing]
+            for target in [target if target in files else module for target in targets]:
+                every[name].add(target)
+                within |= {(name, target)} if inside else set()
+
+    def reached(start):
+        found, left = set(), [start]
+        while left:
+            found |= (new := every.get(left.pop(), set()) - found)
+            left += new
+        return found
+
+    assert {(name, target) for name, target in within if name in reached(target)} == FACADES

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.errors import ConvergenceError
-from robustirl.mdp import MDP, MarkovGame, mixture
-from robustirl.mdp.mdp import as_action_reward
+from robustirl.mdp import MDP, MarkovGame, as_action_reward, mixture
 from robustirl.planning import (
     Temperatures,
     backward_induction,

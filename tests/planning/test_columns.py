@@ -4,8 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.mdp import MDP, MarkovGame, mixture
-from robustirl.mdp.mdp import as_action_reward
+from robustirl.mdp import MDP, MarkovGame, as_action_reward, mixture
 from robustirl.planning import Temperatures, two_player_backup
 from robustirl.planning.columns import column_game
 from tests.strategies import TEMPERATURES

@@ -16,7 +16,7 @@ from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamic
 from robustirl.planning import Temperatures, discounted_return, policy_value
 from robustirl.theory.certificate import certify
 from robustirl.theory.robust import robust_soft_value
-from robustirl.theory.uncertainty import KINDS
+from robustirl.theory.uncertainty_kinds import KINDS
 from tests.planners import newton
 from tests.strategies import generators, policies, tasks
 

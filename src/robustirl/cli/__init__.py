@@ -139,10 +139,6 @@ def _parse(given: list[str]) -> Any:
 
         print_overview(load_kinds())
         raise SystemExit(0)
-    if given[:1] == ["study"]:
-        from robustirl.cli.study import parse_study
-
-        return parse_study(given[1:])
     return parse_command(
         given,
         f"Inverse reinforcement learning when the expert's world and the learner's move differently. {HELP}",

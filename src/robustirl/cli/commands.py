@@ -67,10 +67,14 @@ def parse_command(words: list[str], description: str) -> Any:
         description: What the help of the program says.
 
     Example:
-        >>> parse_command(["explore", "found"], "").path
-        PosixPath('found')
+        >>> parse_command(["demo", "--no-open"], "").open
+        False
     """
     name = words[0] if words else ""
+    if name == "study":
+        from robustirl.cli.study import parse_study  # Every study has options of its own.
+
+        return parse_study(words[1:])
     if name in COMMANDS:
         kind, _ = COMMANDS[name].load()
         return tyro.cli(kind, args=words[1:], prog=f"robustirl {name}")

@@ -11,7 +11,8 @@ from robustirl._runtime import filled_whole
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.errors import InvalidInputError
-from robustirl.paper.continuous.reproduce import learners, rebuild_report, reproduce_continuous
+from robustirl.paper.continuous.pictures import learners
+from robustirl.paper.continuous.reproduce import rebuild_report, reproduce_continuous
 from robustirl.paper.continuous.specs import (
     CONTINUOUS_ALPHAS,
     CONTINUOUS_EXPERT_NOISES,

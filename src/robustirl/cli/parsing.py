@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from robustirl.cli.commands import parse_command
 from robustirl.errors import InvalidInputError
 
 _T = TypeVar("_T")
@@ -91,11 +92,9 @@ def _section(text: str, heading: str) -> str:
 
 def _options_of(action: str) -> list[str]:
     """Return the options that a command's help lists."""
-    from robustirl.cli import parse  # That file is built on this one.
-
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
-        parse([*action.split()[1:], "--help"])
+        parse_command([*action.split()[1:], "--help"], "")
     return sorted(set(re.findall(r"--[a-z][\w-]*", shown.getvalue())))
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, absorbing_states, as_world
+from robustirl.mdp import MDP, Recording, absorbing_states, as_world
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("robustirl")
 
 
-def require_states(demonstrations: Demonstrations, num_states: int) -> None:
+def require_states(demonstrations: Recording, num_states: int) -> None:
     """Refuse states of `num_states` and beyond."""
     beyond = demonstrations.states >= num_states
     if beyond.any():
@@ -37,16 +36,17 @@ def _remedy(states: Int[np.ndarray, " N"], num_states: int) -> str:
     return "renumber the states or give the world they belong to"
 
 
-def require_of_world(demonstrations: Demonstrations, mdp: MDP) -> None:
+def require_of_world(demonstrations: Recording, mdp: MDP) -> None:
     """Refuse states that the world does not have, and actions that it does not have or offer there."""
     require_states(demonstrations, as_world(mdp).num_states)
     if demonstrations.actions is None:
         return
-    states, actions = demonstrations.states[demonstrations.moves], demonstrations.actions
+    moves, actions = _moves(demonstrations), demonstrations.actions
+    states = demonstrations.states[moves]
     beyond = actions >= mdp.num_actions
     if beyond.any():
         move = int(np.argmax(beyond))
-        episode, step = _where(demonstrations, int(demonstrations.moves[move]))
+        episode, step = _where(demonstrations, int(moves[move]))
         raise InvalidInputError(
             f"episode {episode} takes action {actions[move]} at step {step}, but the world has {mdp.num_actions}"
             " actions, numbered from 0."
@@ -54,36 +54,37 @@ def require_of_world(demonstrations: Demonstrations, mdp: MDP) -> None:
     missing = ~np.asarray(mdp.mask)[states, actions]
     if missing.any():
         move = int(np.argmax(missing))
-        episode, step = _where(demonstrations, int(demonstrations.moves[move]))
+        episode, step = _where(demonstrations, int(moves[move]))
         raise InvalidInputError(
             f"episode {episode} takes action {actions[move]} in state {states[move]} at step {step}, where the world"
             " does not offer it; correct the recording, or use .without_actions() to go by states alone."
         )
 
 
-def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
+def require_possible(demonstrations: Recording, *worlds: MDP) -> None:
     """Refuse a move that is impossible in every world given, and an end in a state that every one can leave.
 
     With actions, a move is possible if T(s'|s,a) > 0 for the recorded action; without, for any available one.
 
     Example:
+        >>> from robustirl.demonstrations import Demonstrations
         >>> walk = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)
         >>> require_possible(Demonstrations.from_arrays([[0, 0, 1]], terminated=True), walk)
     """
     if not worlds:
         raise InvalidInputError("no world was given to check the moves against; give at least one.")
-    sources, targets, actions = demonstrations.states[:-1], demonstrations.states[1:], demonstrations.actions
-    sources, targets = sources[demonstrations.moves], targets[demonstrations.moves]
-    possible, stays = np.zeros(sources.size, bool), np.zeros(len(demonstrations), bool)
+    moves, actions, last = _moves(demonstrations), demonstrations.actions, _last_states(demonstrations)
+    sources, targets = demonstrations.states[moves], demonstrations.states[moves + 1]
+    possible, stays = np.zeros(sources.size, bool), np.zeros(last.size, bool)
     for world in worlds:
         require_of_world(demonstrations, world)
         matrix = world.kernel.to_sparse()
         possible |= _chances(world, matrix, sources, actions, targets) > 0
-        stays |= absorbing_states(world)[demonstrations.last_states]
+        stays |= absorbing_states(world)[last]
     everywhere = "the world given" if len(worlds) == 1 else f"each of the {len(worlds)} worlds given"
     if not possible.all():
         move = int(np.argmin(possible))
-        episode, step = _where(demonstrations, int(demonstrations.moves[move]))
+        episode, step = _where(demonstrations, int(moves[move]))
         how = "any available action" if actions is None else f"action {actions[move]}"
         raise InvalidInputError(
             f"episode {episode} moves from state {sources[move]} to state {targets[move]} at step {step}, which has"
@@ -93,29 +94,22 @@ def require_possible(demonstrations: Demonstrations, *worlds: MDP) -> None:
     if left.any():
         episode = int(np.argmax(left))
         raise InvalidInputError(
-            f"episode {episode} is marked as terminated in state {demonstrations.last_states[episode]}, but that state"
+            f"episode {episode} is marked as terminated in state {last[episode]}, but that state"
             f" can be left in {everywhere}; mark the episode as truncated or give the world it was made in."
         )
 
 
-def infer_terminated(demonstrations: Demonstrations, mdp: MDP) -> Demonstrations:
-    """Return the episodes with their ends known: those that end in an absorbing state of `mdp` are terminated.
-
-    Ends that were recorded stay as they are. A line in the log says how many episodes were judged.
-    """
-    if demonstrations.ends_known:
-        return demonstrations
+def judge_ends(demonstrations: Recording, mdp: MDP) -> Bool[np.ndarray, " E"]:
+    """Return which episodes end in an absorbing state of `mdp`; a line in the log says how many."""
     require_states(demonstrations, as_world(mdp).num_states)
-    ended = absorbing_states(mdp)[demonstrations.last_states]
+    ended = absorbing_states(mdp)[_last_states(demonstrations)]
     _log.info(note_on_ends(demonstrations, ended))
-    return Demonstrations(
-        demonstrations.states, demonstrations.actions, demonstrations.lengths, ended, **demonstrations.names
-    )
+    return ended
 
 
-def note_on_ends(demonstrations: Demonstrations, ended: Bool[np.ndarray, " E"]) -> str:
+def note_on_ends(demonstrations: Recording, ended: Bool[np.ndarray, " E"]) -> str:
     """Return the sentence that says how unknown ends were judged."""
-    count, total = int(ended.sum()), len(demonstrations)
+    count, total = int(ended.sum()), demonstrations.lengths.size
     return (
         f"the demonstrations do not say how episodes ended: {count} of {total} end in a state that is absorbing in the"
         f" learner's world and count as terminated, {total - count} count as truncated."
@@ -148,5 +142,17 @@ def _entries(
     return np.asarray(entries if isinstance(entries, np.ndarray) else entries.toarray(), dtype=np.float64).ravel()
 
 
-def _where(demonstrations: Demonstrations, position: int) -> tuple[int, int]:
-    return int(demonstrations.episodes[position]), int(demonstrations.steps[position])
+def _moves(demonstrations: Recording) -> Int[np.ndarray, " M"]:
+    """Return where among the states each transition starts."""
+    return np.delete(np.arange(demonstrations.states.size), np.cumsum(demonstrations.lengths) - 1)
+
+
+def _last_states(demonstrations: Recording) -> Int[np.ndarray, " E"]:
+    return demonstrations.states[np.cumsum(demonstrations.lengths) - 1]
+
+
+def _where(demonstrations: Recording, position: int) -> tuple[int, int]:
+    """Return the episode and the step of one of the states."""
+    ends = np.cumsum(demonstrations.lengths)
+    episode = int(np.searchsorted(ends, position, side="right"))
+    return episode, position - int(ends[episode] - demonstrations.lengths[episode])

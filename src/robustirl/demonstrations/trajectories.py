@@ -17,6 +17,7 @@ from jaxtyping import Bool, Int
 from robustirl._runtime import draw, html_table, joined, short_value
 from robustirl.demonstrations._episodes import as_episodes, renumbered, require_actions_match, require_alike
 from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
+from robustirl.demonstrations.checks import judge_ends, require_of_world, require_possible
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.types import ArrayLike
@@ -289,9 +290,9 @@ class Demonstrations:
             >>> Demonstrations.from_arrays([[0, 1], [0, 0]]).infer_terminated(walk).terminated.tolist()
             [True, False]
         """
-        from robustirl.demonstrations.checks import infer_terminated  # That file is built on this one.
-
-        return infer_terminated(self, mdp)
+        if self.ends_known:
+            return self
+        return Demonstrations(self.states, self.actions, self.lengths, judge_ends(self, mdp), **self.names)
 
     def __add__(self, other: "Demonstrations") -> "Demonstrations":
         if not isinstance(other, Demonstrations):
@@ -357,8 +358,6 @@ class Demonstrations:
 
     def check_against(self, mdp: MDP) -> None:
         """Refuse states that the world does not have, and actions that it does not have or offer there."""
-        from robustirl.demonstrations.checks import require_of_world  # That file is built on this one.
-
         require_of_world(self, mdp)
 
     def check_possible(self, *worlds: MDP) -> None:
@@ -366,8 +365,6 @@ class Demonstrations:
 
         The learner's world may forbid what the expert did: give the expert's, or all that are in question.
         """
-        from robustirl.demonstrations.checks import require_possible
-
         require_possible(self, *worlds)
 
     @property

@@ -8,6 +8,7 @@ learner's world and the demonstrations are the data:
 
 import functools
 import os
+import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
@@ -270,7 +271,7 @@ class RobustIRL(Predictions):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "RobustIRL":
         """Read what `save` wrote; no code is run by it."""
-        return load_estimator(cls, path)
+        return load_estimator(cls, typing.get_type_hints(RobustIRL.__init__), path)
 
     def _repr_html_(self) -> str:
         if "fit_" not in vars(self):

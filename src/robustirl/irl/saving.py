@@ -2,8 +2,7 @@
 
 import dataclasses
 import os
-import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
@@ -111,12 +110,18 @@ def save_estimator(estimator: "RobustIRL", path: str | os.PathLike[str]) -> None
     )
 
 
-def load_estimator(kind: "type[RobustIRL]", path: str | os.PathLike[str]) -> "RobustIRL":
-    """Read what `save_estimator` wrote."""
+def load_estimator(kind: "type[RobustIRL]", types: Mapping[str, Any], path: str | os.PathLike[str]) -> "RobustIRL":
+    """Read what `save_estimator` wrote.
+
+    Args:
+        kind: `RobustIRL`, or what was derived from it.
+        types: Those of its parameters, by name.
+        path: The file.
+    """
     note, arrays = read_archive(path)
     if note.get("kind") != "estimator":
         raise InvalidInputError(f"{path} holds a {note.get('kind')}, not an estimator; read it with load_fit.")
-    return _understood(path, lambda: _decode_estimator(kind, note, arrays))
+    return _understood(path, lambda: _decode_estimator(kind, types, note, arrays))
 
 
 def save_imitation(estimator: "RobustImitation", path: str | os.PathLike[str]) -> None:
@@ -157,9 +162,9 @@ def _imitation_config(note: dict[str, Any]) -> ImitationConfig:
     return from_dict(ImitationConfig, {**fields, "ppo": from_dict(PPOConfig, ppo)})
 
 
-def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RobustIRL":
-    from robustirl.irl.estimator import RobustIRL  # Here, because that file is built on this one.
-
+def _decode_estimator(
+    kind: "type[RobustIRL]", types: Mapping[str, Any], note: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> "RobustIRL":
     parameters, evidence = dict(note["parameters"]), dict(note["evidence"])
     found = decode_fit(TABULAR, note["fit"], arrays)
     parameters |= {
@@ -182,7 +187,7 @@ def _decode_estimator(kind: "type[RobustIRL]", note: dict[str, Any], arrays: dic
         # α by state and action; what it may be, `fit` checks when it is used.
         parameters["alpha"] = np.asarray(plain.pop("alpha"), float)
         evidence["alpha"] = parameters["alpha"]
-    require_kinds(typing.get_type_hints(RobustIRL.__init__), plain)
+    require_kinds(types, plain)
     estimator = kind().set_params(**parameters)
     estimator.fit_, estimator.evidence_ = found, from_dict(Evidence, evidence)
     inference = note.get("inference")

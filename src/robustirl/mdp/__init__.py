@@ -29,19 +29,16 @@ from robustirl.mdp.compact import compact_kernel as compact_kernel
 from robustirl.mdp.extension import extend_array as extend_array
 from robustirl.mdp.extension import extend_states as extend_states
 from robustirl.mdp.functions import from_function as from_function
+from robustirl.mdp.game import MarkovGame as MarkovGame
+from robustirl.mdp.game import as_alpha as as_alpha
+from robustirl.mdp.game import as_game as as_game
+from robustirl.mdp.game import as_local_alpha as as_local_alpha
 from robustirl.mdp.halo import HaloKernel as HaloKernel
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size
 from robustirl.mdp.kronecker import KroneckerKernel as KroneckerKernel
 from robustirl.mdp.mdp import MDP as MDP
-from robustirl.mdp.mdp import MarkovGame as MarkovGame
-from robustirl.mdp.mdp import as_action_reward as as_action_reward
-from robustirl.mdp.mdp import as_alpha as as_alpha
-from robustirl.mdp.mdp import as_game as as_game
-from robustirl.mdp.mdp import as_local_alpha as as_local_alpha
-from robustirl.mdp.mdp import as_occupancy as as_occupancy
-from robustirl.mdp.mdp import as_reward as as_reward
 from robustirl.mdp.mdp import as_world as as_world
 from robustirl.mdp.mdp import replace_parts as replace_parts
 from robustirl.mdp.mixture import MixtureKernel as MixtureKernel
@@ -58,6 +55,10 @@ from robustirl.mdp.sharded_function import shard_function as shard_function
 from robustirl.mdp.sharding import shard_states as shard_states
 from robustirl.mdp.sparse import from_sparse as from_sparse
 from robustirl.mdp.successors import SuccessorKernel as SuccessorKernel
+from robustirl.mdp.transitions import Recording as Recording
+from robustirl.mdp.vectors import as_action_reward as as_action_reward
+from robustirl.mdp.vectors import as_occupancy as as_occupancy
+from robustirl.mdp.vectors import as_reward as as_reward
 from robustirl.mdp.wrong_action import WrongActionKernel as WrongActionKernel
 
 if not TYPE_CHECKING:

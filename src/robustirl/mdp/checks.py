@@ -1,13 +1,16 @@
 """Checks made where data enters, each with one sentence that names the first culprit."""
 
 import operator
+from collections.abc import Callable
 
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Array, Float
 
-from robustirl._runtime import one_line, require_memory, short_repr, sum_tolerance
+from robustirl._runtime import as_float, one_line, require_memory, short_repr, sum_tolerance
 from robustirl.errors import InvalidInputError
+from robustirl.types import ArrayLike
 
 
 def concrete(*arrays: object) -> bool:
@@ -131,6 +134,18 @@ def as_number(name: str, value: object) -> float:
         return float("inf")
     except (TypeError, ValueError):
         return float("nan")
+
+
+def as_number_within(name: str, value: ArrayLike, rule: str, holds: Callable[[float], bool]) -> Float[Array, ""]:
+    """Return a number, traced or not, as an array; refuse one for which the rule does not hold."""
+    require_shape(name, value, (), "a single number")
+    require_unmasked(name, value)
+    if concrete(value):
+        number = as_number(name, value)
+        if not holds(number):
+            shown = short_repr(value) if np.isnan(number) and not isinstance(value, float) else repr(number)
+            raise InvalidInputError(f"{name} is {shown}, but a number with {rule} is needed.")
+    return as_float(value)
 
 
 def require_discount(value: object) -> float:

@@ -12,13 +12,12 @@ import logging
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
-from robustirl.mdp.mdp import MDP
+from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.sparse import from_sparse
-from robustirl.types import ArrayLike
 
 DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small, and direct solvers are at their fastest.
 Unseen = Literal["mask", "prior", "refuse"]
@@ -40,17 +39,15 @@ class Recording(Protocol):
     def terminated(self) -> Bool[np.ndarray, " E"]: ...
 
 
-def estimate_world(
+def estimate_kernel(
     recording: Recording,
     *,
-    discount: ArrayLike,
     num_states: int | None = None,
     num_actions: int | None = None,
     prior: float | int = 0.0,
     unseen: str = "mask",
-    initial: ArrayLike | None = None,
-) -> MDP:
-    """Return the world that the transitions show; see `MDP.from_transitions`."""
+) -> tuple[AbstractKernel | Float[np.ndarray, "S A S"], Float[np.ndarray, " S"]]:
+    """Return T̂ and how often episodes began in each state; see `MDP.from_transitions`."""
     if recording.actions is None:
         raise InvalidInputError("a world cannot be estimated, because no actions were recorded; record them.")
     if unseen not in get_args(Unseen):
@@ -66,15 +63,13 @@ def estimate_world(
     seen = (np.asarray(counts.sum(1)).reshape(size, actions) > 0) | stays[:, None]
     _report(seen, stays, int(counts.sum()), unseen)
     matrix = _estimated(counts, stays, weight, unseen == "prior", size, actions)
-    start = np.bincount(recording.states[ends + 1 - recording.lengths], minlength=size) if initial is None else initial
-    if initial is None:
-        start = np.asarray(start) / np.sum(start)
+    begun = np.bincount(recording.states[ends + 1 - recording.lengths], minlength=size)
     kernel = (
         from_sparse(matrix, num_actions=actions)
         if size > DENSE_STATES
         else matrix.toarray().reshape(size, actions, size)
     )
-    return MDP(kernel, discount=discount, initial=start)
+    return kernel, begun / begun.sum()
 
 
 def _counts(recording: Recording, ends: Int[np.ndarray, " E"], size: int, actions: int) -> Any:

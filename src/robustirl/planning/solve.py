@@ -17,7 +17,7 @@ import jax
 from robustirl._runtime import WORKING_BYTES, require_memory, wait_interruptibly, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, as_count, as_game, concrete
-from robustirl.planning._deprecated import solver_of_method
+from robustirl.planning._methods import solver_of_method
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.padding import cut_solution, pad_planning

@@ -46,7 +46,7 @@ from robustirl.theory.robust import robust_soft_value as robust_soft_value
 from robustirl.theory.state_action import PairMatching as PairMatching
 from robustirl.theory.state_action import match_state_actions as match_state_actions
 from robustirl.theory.uncertainty import AbstractUncertainty as AbstractUncertainty
-from robustirl.theory.uncertainty import as_uncertainty as as_uncertainty
+from robustirl.theory.uncertainty_kinds import as_uncertainty as as_uncertainty
 
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)

@@ -25,7 +25,8 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, AbstractKernel, MarkovGame, as_count, as_policy, as_reward
 from robustirl.planning import Solution, StoppingRule, Temperatures, Verdict, checked, stopping_rule
 from robustirl.theory.robust import robust_fixed_point
-from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
+from robustirl.theory.uncertainty import AbstractUncertainty
+from robustirl.theory.uncertainty_kinds import as_uncertainty
 from robustirl.types import ArrayLike
 
 

@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float
 
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP
-from robustirl.theory.uncertainty import as_uncertainty
+from robustirl.theory.uncertainty_kinds import as_uncertainty
 from robustirl.types import ArrayLike
 
 MOST_ENTRIES = 4_000_000  # Of an array [S, A, S] on the host.

@@ -44,7 +44,8 @@ from robustirl.planning import (
     tie_margin,
     traced_temperatures,
 )
-from robustirl.theory.uncertainty import AbstractUncertainty, as_uncertainty
+from robustirl.theory.uncertainty import AbstractUncertainty
+from robustirl.theory.uncertainty_kinds import as_uncertainty
 from robustirl.types import ArrayLike
 
 # What a player makes of γ m(s,a), the discounted expected next values that are left to it, and by which policy.

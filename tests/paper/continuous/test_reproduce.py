@@ -16,8 +16,8 @@ from robustirl.cli import main
 from robustirl.paper import figures
 from robustirl.paper.continuous.context import ExpertContext
 from robustirl.paper.continuous.kind import CONTINUOUS, EXPERT
+from robustirl.paper.continuous.pictures import PICTURES, learners
 from robustirl.paper.continuous.report import findings
-from robustirl.paper.continuous.reproduce import PICTURES, learners
 from robustirl.paper.continuous.specs import (
     ALGORITHMS,
     ContinuousRecord,

@@ -10,7 +10,7 @@ from matplotlib.text import Annotation
 
 from robustirl.paper.figures import figure_front
 from robustirl.paper.studies.readme_figure import NOISES, specs_of
-from robustirl.paper.studies.toy_text import AUTO, choice
+from robustirl.paper.studies.toy_text_results import AUTO, choice
 from robustirl.sweeps import run
 from robustirl.sweeps.executor import flat
 from tests.commands import robustirl

@@ -11,7 +11,8 @@ from robustirl.mdp import MDP
 from robustirl.paper.figures import figure_trajectories
 from robustirl.paper.finite import RunSpec
 from robustirl.paper.finite.context import ExperimentContext
-from robustirl.paper.studies.toy_text import WORLDS, World, both_ways, cells, table_of
+from robustirl.paper.studies.toy_text import WORLDS, World, both_ways, table_of
+from robustirl.paper.studies.toy_text_results import cells
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.sweeps import run
 from robustirl.sweeps.executor import flat

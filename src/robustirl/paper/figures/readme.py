@@ -14,7 +14,7 @@ from robustirl.envs import GridWorld
 from robustirl.errors import InvalidInputError
 from robustirl.paper.finite.layouts import Interval
 from robustirl.paper.finite.specs import Record
-from robustirl.paper.studies.toy_text import AUTO, cells
+from robustirl.paper.studies.toy_text_results import AUTO, cells
 from robustirl.plotting import OPTIMAL, ROBUST, STANDARD, STYLE
 
 TALK: dict[Any, Any] = STYLE | {"font.size": 12, "axes.grid": False, "axes.linewidth": 0.9}

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from robustirl.paper.finite.specs import Record
-from robustirl.paper.studies.toy_text import AUTO, cells
+from robustirl.paper.studies.toy_text_results import AUTO, cells
 from robustirl.plotting import OPTIMAL, ROBUST, STANDARD, STYLE, Look, bottom_legend
 
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
-from robustirl.paper.finite.layouts import Interval, interval
 from robustirl.paper.finite.specs import Record, RunSpec
 from robustirl.paper.studies.registry import Frame, register_study
+from robustirl.paper.studies.toy_text_results import AUTO, cells
 
 GYMNASIUM_SLIP = 2 / 3  # FrozenLake's default: one chance in three to go where one wants.
-AUTO = "auto"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,23 +68,6 @@ WORLDS = (
     World("cliff-walking", "wind", both_ways(0.1, 0.2, 0.4)),
     World("taxi", "rain", both_ways(0.2), draws=5, alphas=(1.0, 0.9)),
 )
-
-Key = tuple[float, float, int, str]
-"""(ε_L, ε_E, trajectories, α or auto)."""
-
-
-def choice(record: Record) -> str:
-    """Return how a run's α was chosen."""
-    return AUTO if record.spec.auto else f"{record.spec.alpha:g}"
-
-
-def cells(records: Sequence[Record]) -> dict[Key, Interval]:
-    """Return mean return and its interval over draws."""
-    groups: dict[Key, list[float]] = {}
-    for r in records:
-        key = r.spec.learner_noise, r.spec.expert_noise, r.spec.demonstrations, choice(r)
-        groups.setdefault(key, []).append(r.total_return)
-    return {key: interval(values) for key, values in groups.items()}
 
 
 def table_of(records: Sequence[Record]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
