@@ -23,6 +23,7 @@ from robustirl.planning.linear.dense import invert_matrix as invert_matrix
 from robustirl.planning.linear.dense import invert_policy as invert_policy
 from robustirl.planning.linear.dense import refine_occupancy as refine_occupancy
 from robustirl.planning.linear.dense import solve_policy as solve_policy
+from robustirl.planning.linear.dense import solve_policy_roughly as solve_policy_roughly
 from robustirl.planning.linear.dense import solve_policy_transpose as solve_policy_transpose
 from robustirl.planning.linear.dense import writes_matrices as writes_matrices
 from robustirl.planning.operators import Temperatures as Temperatures

@@ -2,10 +2,15 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
-from robustirl.irl.mce.problem import as_reward_models, history_capacity
-from robustirl.rewards import TabularReward
+from robustirl.irl import NEWTON, SETTLING_ADAM
+from robustirl.irl.mce.optimizer_choice import LARGEST_NEWTON
+from robustirl.irl.mce.problem import Settings, as_reward_models, history_capacity, prepare
+from robustirl.mdp import MDP, BandedKernel
+from robustirl.planning import Temperatures
+from robustirl.rewards import LinearReward, TabularReward
 from tests.irl.mce.test_fit import problem, random_world
 
 
@@ -33,3 +38,21 @@ def test_a_history_that_no_memory_holds_is_refused(refused, monkeypatch):
     # 256 · 4¹¹ entries of 24 bytes.
     with refused("a history of 1000000000 steps needs about 24 GiB of memory", "take fewer steps"):
         fit(world, rho, steps=10**9)
+
+
+@pytest.mark.parametrize(
+    ("states", "linear", "tolerance", "expected"),
+    [
+        (LARGEST_NEWTON, False, None, NEWTON),
+        (LARGEST_NEWTON + 1, False, None, SETTLING_ADAM),
+        (LARGEST_NEWTON + 1, False, 1e-3, NEWTON),  # Accuracy is asked for.
+        (LARGEST_NEWTON + 1, True, None, NEWTON),  # Two parameters.
+    ],
+)
+def test_the_default_optimizer_depends_on_the_number_of_parameters(states, linear, tolerance, expected):
+    stay = MDP(BandedKernel((0,), np.ones((1, 1, states))), discount=0.5)
+    model = LinearReward(np.ones((states, 2))) if linear else None
+    even = np.full(states, 1 / states)
+    settings = Settings(None, 10, tolerance, False, Temperatures(), None)
+    found = prepare([stay], [even], [1.0], model, None, settings)
+    assert found.problems[0].optimizer is expected

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustirl.mdp import MDP, uniform_policy
+from robustirl.mdp import MDP, BandedKernel, uniform_policy
 from robustirl.planning import state_occupancy
 from robustirl.planning.linear.dense import (
     UPDATE_MAX_ERROR,
@@ -18,6 +18,7 @@ from robustirl.planning.linear.dense import (
     refine_occupancy,
     renew_inverse,
     solve_policy,
+    solve_policy_roughly,
     solve_policy_transpose,
 )
 from tests.strategies import tasks, vectors
@@ -51,6 +52,19 @@ def test_the_two_solves_are_adjoint(task, data):
     other = jnp.asarray(data.draw(vectors(mdp.num_states)))
     left, right = other @ solve_policy(mdp, policy, right), solve_policy_transpose(mdp, policy, other) @ right
     np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("transposed", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_rough_solve_leaves_a_share_of_the_right_hand_side_and_no_more(transposed):
+    forward = np.zeros((2, 1, 300))
+    forward[0, 0, :-1], forward[1, 0, -1] = 1, 1  # One cell on, and at rest in the last.
+    corridor = MDP(BandedKernel((1, 0), forward), discount=0.9)
+    right = jnp.linspace(-1.0, 2.0, 300)
+    found = eqx.filter_jit(solve_policy_roughly)(corridor, jnp.ones((300, 1)), right, 1e-3, transposed=transposed)
+    system = np.eye(300) - 0.9 * np.asarray(corridor.kernel.policy_matrix(jnp.ones((300, 1))))
+    left = np.abs(np.asarray(right) - (system.T if transposed else system) @ np.asarray(found))
+    size = float(left.sum() / jnp.abs(right).sum() if transposed else left.max() / 2)
+    assert 1e-9 < size <= 1e-3  # Further digits would be wasted.
 
 
 def wrong_inverses(mdp):

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from robustirl.mdp import MDP, MarkovGame, mixture, opposed
-from robustirl.planning import invert_matrix, solve_policy, solve_policy_transpose
+from robustirl.planning import invert_matrix, solve_policy_roughly
 
 # States up to which H is written down: beyond, products with it are cheaper in sparse worlds.
 LARGEST_DENSE = 500
@@ -28,6 +28,7 @@ LARGEST_DENSE = 500
 LARGEST_DENSE_FEW_ACTIONS, MOST_ENTRIES = 1024, 2**23
 CG_STEPS = 200
 CG_REDUCTION = 1e-2  # Of the residual: a rough Newton step is as good far away, and near the end steps are few.
+SOLVE_SHARE = 1e-4  # Of the right-hand side: what a solve inside a product with H may leave.
 
 
 class Curvature(eqx.Module):
@@ -93,7 +94,7 @@ class Curvature(eqx.Module):
         if self.of_pairs:
             reward = reward.reshape(self.player.shape)
         collected = (self.mixture * reward).sum(-1) if self.of_pairs else reward
-        moved = mdp.discount * mdp.kernel.expect(solve_policy(mdp, self.mixture, collected))
+        moved = mdp.discount * mdp.kernel.expect(solve_policy_roughly(mdp, self.mixture, collected, SOLVE_SHARE))
         if self.of_pairs:
             moved = reward + moved
         if self.game.alpha.ndim:
@@ -102,7 +103,7 @@ class Curvature(eqx.Module):
         if self.game.alpha.ndim:
             weighted = mixture(weighted, self.opponent, self.game.alpha)  # The adjoint of `opposed`.
         arriving = mdp.discount * mdp.kernel.push(weighted)
-        occupancy = solve_policy_transpose(mdp, self.mixture, arriving)
+        occupancy = solve_policy_roughly(mdp, self.mixture, arriving, SOLVE_SHARE, transposed=True)
         if self.of_pairs:
             occupancy = weighted + occupancy[:, None] * self.mixture
         if self.features is None:

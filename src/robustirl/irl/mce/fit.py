@@ -86,8 +86,8 @@ def fit(
             possible under the mixture of player and opponent (see `robustirl.irl.mce.choice_likelihood`).
         penalty: For a likelihood, the precision of a Gaussian prior on every parameter; 0 for none.
         optimizer: Any Optax optimizer. If omitted, `SCORING` for a likelihood. Otherwise, if the reward is linear in
-            its parameters (tabular ones are), `NEWTON` at α = 1 or if a tolerance is given, else `SETTLING_ADAM`; for
-            other rewards the paper's.
+            its parameters (tabular ones are), `NEWTON` if a tolerance is given, or at α = 1 if there are at most 5,000
+            parameters, else `SETTLING_ADAM`; for other rewards the paper's.
         steps: The largest number of parameter updates.
         tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error
             of an estimated occupancy to match the expert no more closely than the data tell; the rewards found are then

@@ -21,7 +21,12 @@ from robustirl.irl.mce.evidence_checks import reward_shape as reward_shape
 from robustirl.irl.mce.landscape import is_linear
 from robustirl.irl.mce.matching import Matching
 from robustirl.irl.mce.objective import AbstractObjective
-from robustirl.irl.mce.optimizer_choice import likelihood_optimizer, matching_optimizer
+from robustirl.irl.mce.optimizer_choice import (
+    LARGEST_NEWTON,
+    count_parameters,
+    likelihood_optimizer,
+    matching_optimizer,
+)
 from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_positive, as_world, checks
 from robustirl.planning import Solution, Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
@@ -217,7 +222,8 @@ def prepare(
         make_once(require_certifiable, games, [temperatures] * len(games))
     if uncertainty is not None:
         _require_fitting(uncertainty, mdps, alphas, temperatures)
-    accurate = settings.tolerance is not None or all(is_standard(alpha) for alpha in alphas)
+    few = count_parameters(models[0]) <= LARGEST_NEWTON
+    accurate = settings.tolerance is not None or (few and all(is_standard(alpha) for alpha in alphas))
     curved = uncertainty is None  # The curvature is that of the game.
     if not curved and by_choices:
         raise InvalidInputError("a set of kernels is for occupancy matching; for a likelihood give alpha.")

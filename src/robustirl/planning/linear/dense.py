@@ -95,6 +95,20 @@ def _solve_large(
     return jnp.where(solved, solution, jnp.nan)
 
 
+def solve_policy_roughly(
+    mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"], share: float, *, transposed: bool = False
+) -> Float[Array, " S"]:
+    """Solve with (I - γ P_π), or its transpose, up to a share of b; exactly in small worlds. For compiled code.
+
+    The share is that of the largest entry of b, or for the transpose of the sum of its magnitudes.
+    """
+    if writes_matrices(mdp):
+        return _solve_once(mdp, policy, right, transposed=transposed)
+    chain = mdp.kernel.chain([policy[:, a] for a in range(mdp.num_actions)])
+    goal = share * (jnp.sum if transposed else jnp.max)(jnp.abs(right))
+    return solve_chain(chain, mdp.discount, right, right, goal, transposed=transposed)[0]
+
+
 class PolicyInverse(eqx.Module):
     """(I - γ P_π)⁻¹ of one policy as a matrix, to correct residuals of that policy and of its neighbors."""
 
