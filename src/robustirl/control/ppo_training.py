@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, in_working_precision, on_host, single_precision
+from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_line, single_precision
 from robustirl.control.evaluation import require_reward
 from robustirl.control.host_training import begin_host, host_returns, take_host
 from robustirl.control.host_worlds import HostField, HostWorld
@@ -148,6 +148,9 @@ def train_policies(
             for world in worlds:
                 if not isinstance(world, HostWorld):
                     require_reward(world[0] if isinstance(world, Sequence) else world)
+        else:
+            for world in worlds:
+                _require_fitting(reward, world[0] if isinstance(world, Sequence) and world else world)
         if len(worlds) > 1 and any(isinstance(world, HostWorld) for world in worlds):
             each = [
                 train_policies([w], steps=steps, reward=reward, config=config, horizon=horizon, keys=[k])
@@ -165,6 +168,24 @@ def train_policies(
                 agents, log = jax.tree.map(lambda leaf, i=index: jnp.asarray(leaf[i]), held)
                 trained.append(PolicyTraining(folded(agents.players.player, agents.scale), log))
         return trained
+
+
+def _require_fitting(reward: RewardFunction, world: Any) -> None:
+    """Refuse a reward that cannot be computed from what the world shows."""
+    if isinstance(world, HostWorld):
+        width = world.width
+    elif isinstance(world, World):
+        width = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[-1]
+    else:
+        return  # `settle` says what is wrong with it.
+    seen = jax.ShapeDtypeStruct((1, 1, width), float)
+    try:
+        jax.eval_shape(reward, seen, seen)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"the reward does not take what the world shows, {width} numbers a state ({one_line(error)}); train in a"
+            " world with the observations that the reward was learned from."
+        ) from None
 
 
 def settle(

@@ -57,6 +57,8 @@ def test_an_estimator_is_kept_in_a_file(found, tmp_path):
     seen = np.array([[0.5, 0.2, 1.0]])
     np.testing.assert_array_equal(again.predict(seen), model.predict(seen))
     assert float(load_fit(tmp_path / "model.npz").alpha) == pytest.approx(0.9)
+    with pytest.raises(InvalidInputError, match=r"have the shape \(2,\), but 3 numbers an observation are needed"):
+        again.predict([1.0, 0.0])
     save_fit(found, tmp_path / "fit.npz")
     with pytest.raises(
         InvalidInputError, match="holds no RobustImitation but kind 'imitation-fit'; read it with load_fit"
@@ -75,6 +77,11 @@ def test_at_alpha_one_the_opponent_learns_nothing():
     fit = fit_imitation(physics.make("pendulum"), STANDING, alpha=1.0, config=SMALL, key=KEY)
     assert float(np.abs(fit.opponent.weights[-1]).max()) == 0  # As it began: its mean is zero everywhere.
     assert float(np.abs(fit.player.weights[-1]).max()) > 0
+
+
+def test_a_learned_reward_of_other_observations_is_refused(found):
+    with pytest.raises(InvalidInputError, match="the reward does not take what the world shows, 4 numbers a state"):
+        train_policy(physics.make("cart-pole"), reward=found.reward, steps=256, config=SMALL.ppo, key=KEY)
 
 
 @pytest.mark.slow

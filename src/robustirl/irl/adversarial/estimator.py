@@ -10,6 +10,7 @@ import numpy as np
 
 from robustirl.control import GaussianPolicy, HostWorld, World
 from robustirl.demonstrations import Recordings
+from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._parameters import Parameters
 from robustirl.irl.adversarial.config import ImitationConfig
@@ -17,6 +18,7 @@ from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
 from robustirl.irl.judgment import Judgment
 from robustirl.irl.saving import load_imitation, save_imitation
+from robustirl.mdp import as_floats
 
 
 class RobustImitation(Parameters):
@@ -98,7 +100,14 @@ class RobustImitation(Parameters):
 
     def predict(self, observations: Any) -> np.ndarray:
         """Return the player's mean action for an observation, or for each row of several."""
-        return np.asarray(self.policy_.mean(jnp.asarray(observations, dtype=float)))
+        policy = self.policy_
+        seen, width = as_floats("the observations", observations), policy.weights[0].shape[0]
+        if seen.shape[-1:] != (width,):
+            raise InvalidInputError(
+                f"the observations have the shape {seen.shape}, but {width} numbers an observation are needed, as in"
+                " the demonstrations."
+            )
+        return np.asarray(policy.mean(jnp.asarray(seen, dtype=float)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator and its fit to an .npz file; `robustirl.irl.load_fit` reads the fit alone."""
