@@ -88,6 +88,11 @@ def axes_lines(axes: Axes) -> list[str]:
         place = f"{first} to {last} of {rows} x {columns} {ratios(spec.get_gridspec())}"
     bounds = getattr(axes.get_axes_locator(), "_bounds", None)
     lines = [f"axes {place}" + ("" if bounds is None else f" at {numbers(bounds)}")]
+    bar = getattr(axes, "_colorbar_info", None)
+    if bar is not None:
+        lines.append(
+            f"  bar of {len(bar['parents'])} panels, shrink {bar['shrink']} aspect {bar['aspect']} pad {bar['pad']}"
+        )
     hidden = [name for name, shown in (("axes", axes.get_visible()), ("frame", axes.axison)) if not shown]
     if hidden:
         lines.append(f"  hidden: {', '.join(hidden)}")

@@ -69,9 +69,12 @@ def test_layouts_prints_a_table_for_every_measure(monkeypatch, tmp_path, refused
     monkeypatch.setattr(layouts, "compute", lambda *_, **__: finished(records, complete=complete.pop(0)))
     monkeypatch.setattr(layouts, "write_layout_tables", lambda *_: [tmp_path / "layouts.csv"])
     monkeypatch.setattr(layouts, "draw_layouts", lambda found, model, out: drawn.append(model) or [])
+    judged, shapes = [], layouts.shapes
+    monkeypatch.setattr(layouts, "shapes", lambda found, of: judged.append(len(found)) or shapes(found, of))
     request = layouts.Layouts(4, alphas=(1.0, 0.9), learner_noise=(0.0,), expert_noise=(0.1,), out=tmp_path)
     status, said = run(layouts.run_layouts, request)
     assert (status, drawn) == (0, ["uniform-state"])
+    assert judged == [len(records), len(records), len(records) // 2]  # All layouts, or the settled ones alone.
     assert "2 of 4 layouts are settled" in said
     assert said.count("the paper's shape") == 3
     assert said.count(f"wrote {tmp_path / 'layouts.csv'}") == 1
@@ -140,8 +143,28 @@ def test_continuous_prints_its_cells(monkeypatch, tmp_path):
         continuous, "reproduce_continuous", lambda *_, **__: finished(learners(), complete=complete.pop(0))
     )
     request = continuous.Continuous(seeds=1, alphas=(1.0,), learner_noise=(0.0,), expert_noise=(0.1,), out=tmp_path)
-    assert "reach the goal" in run(continuous.run_continuous, request)[1]
+    status, said = run(continuous.run_continuous, request)
+    assert (status, "reach the goal" in said) == (0, True)
     assert run(continuous.run_continuous, request)[0] == 130
+
+
+def test_continuous_draws_a_packed_store(monkeypatch, tmp_path, refused):
+    records, specs = learners(), []
+    monkeypatch.setattr(continuous, "unpack_store", lambda path, folder: SimpleNamespace(specs=specs))
+    monkeypatch.setattr(continuous, "learners", lambda store: records)
+    monkeypatch.setattr(continuous, "Store", SimpleNamespace(read=lambda folder: None))
+    monkeypatch.setattr(
+        continuous,
+        "rebuild_report",
+        lambda folder, progress: dataclasses.replace(finished(records), files=[folder / "report.html"]),
+    )
+    request = continuous.Continuous(records=tmp_path / "packed.npz", out=tmp_path / "out")
+    status, said = run(continuous.run_continuous, request)
+    assert status == 0
+    assert f"wrote {tmp_path / 'out' / 'report.html'}" in said
+    records = []
+    with refused("packed.npz holds no runs, but --records draws continuous ones"):
+        run(continuous.run_continuous, request)
 
 
 class Seen:
@@ -233,7 +256,15 @@ def test_imitate_trains_an_expert_and_two_learners(monkeypatch, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(("demos", "kind"), [("minari:a/b-v0", "minari a/b-v0"), ("seen.npz", "file seen.npz")])
+@pytest.mark.parametrize(
+    ("demos", "kind"),
+    [
+        ("minari:a/b-v0", "minari a/b-v0"),
+        ("seen.npz", "file seen.npz"),
+        ("minari:", "file minari:"),
+        ("c:seen.npz", "file c:seen.npz"),
+    ],
+)
 def test_imitate_reads_what_was_seen(monkeypatch, tmp_path, demos, kind):
     asked = stand_ins(monkeypatch)
     known = SimpleNamespace(from_minari=lambda name: Seen(f"minari {name}"), load=lambda path: Seen(f"file {path}"))
@@ -306,7 +337,7 @@ def test_an_episode_is_filmed_with_its_last_state_and_without_its_clock(monkeypa
 def test_films_are_of_worlds_with_bodies_to_draw(monkeypatch, tmp_path, bodies):
     line = np.array([[0.0, 0.0], [1.0, 1.0]])
     equations = SimpleNamespace(skeleton=lambda state, parameters: [line + state] if bodies else [])
-    monkeypatch.setattr(imitate, "_episode", lambda world, policy: np.arange(6.0)[:, None])
+    monkeypatch.setattr(imitate, "_episode", lambda world, policy: np.arange(6.0 if bodies else 1.0)[:, None])
     world = SimpleNamespace(equations=equations, parameters={})
     found = imitate._films(world, {"one": None, "two": None}, tmp_path)
     assert found == (["film.png", "film.svg", "film.gif"] if bodies else [])

@@ -26,10 +26,10 @@ from tests.invented_runs import layouts as runs_of_layouts
 from tests.invented_runs import record, runs
 
 
-def printed(call, *given):
-    """What a function prints, to a terminal of 120 columns."""
+def printed(call, *given, width=120):
+    """What a function prints, to a terminal of so many columns."""
     widths = console.width, errors.width
-    console.width = errors.width = 120
+    console.width = errors.width = width
     try:
         with console.capture() as out, errors.capture() as err:
             call(*given)
@@ -49,7 +49,7 @@ def learners():
         ContinuousRecord(
             ContinuousSpec(learner, expert, alpha, seed),
             -400 - 30 * math.sin(5 * learner + 17 * alpha + 9 * expert + seed),
-            *(-410.0, 0.25 + 0.125 * seed, -390.0, 0.1, 0.2, 0.9, 0.8),
+            *(-410.0, 1.0 if alpha < 1 else 0.25 + 0.125 * seed, -390.0, 0.1, 0.2, 0.9, 0.8),
             300,
             "budget",
             1.0,
@@ -145,6 +145,11 @@ PRINTED = {
     "agreement": lambda: printed(reproduce.print_agreement, published_runs()),
     "no agreement": lambda: printed(reproduce.print_agreement, []),
     "explanations": lambda: printed(compare._print_explanations, explanations(), 7),
+    "explanations, narrow": lambda: printed(compare._print_explanations, explanations(), 7, width=80),
+    "shapes, narrow": lambda: printed(layouts._print_shapes, "a title", shapes(), width=70),
+    "returns of one expert": lambda: printed(
+        reproduce._print_returns, "gridworld-1", "a model", [one for one in runs() if one.spec.expert_noise == 0.1]
+    ),
     "continuous": lambda: printed(continuous._print_cells, learners()),
     "shapes": lambda: printed(layouts._print_shapes, "a title", shapes()),
     "returns": lambda: printed(reproduce._print_returns, "gridworld-1", "a model", runs()),

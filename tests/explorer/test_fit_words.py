@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import gzip
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,14 @@ from robustirl.explorer.embedding import embedded_json
 from robustirl.explorer.fit_page import MOST_POINTS, _history, fit_payload
 from robustirl.explorer.fit_words import describe, opening
 from robustirl.reports import FitFolder
-from robustirl.reports.fit_record import describe_alpha, describe_demonstrations, describe_world, make_record
+from robustirl.reports.fit_record import (
+    _require_consistent,
+    describe_alpha,
+    describe_demonstrations,
+    describe_world,
+    encode_record,
+    make_record,
+)
 from tests import invented
 from tests.drawn import numbers
 from tests.goldens import as_lines, require_golden
@@ -48,7 +56,9 @@ def found(environment, world=None, *, folder="found", interrupted=False, curves=
     world = environment.mdp(0.0) if world is None else world
     size, actions = world.num_states, world.num_actions
     learned = {name: options.pop(name) for name in ("decisive", "episodes", "notes") if name in options}
-    walks = Demonstrations.from_arrays([[0, 1], [0, 2, size - 1], [1, 1]], terminated=[True, False, True])
+    walks = Demonstrations.from_arrays(
+        [[0, 1], [0, min(2, size - 1), size - 1], [1, 1]], terminated=[True, False, True]
+    )
     told = describe_demonstrations(walks, world, Path("walks/w.csv"), "w.csv: 3 episodes.")
     words = LINE.format(environment.name).split()
     record = make_record(
@@ -145,3 +155,37 @@ def test_data_in_a_page_is_json_as_browsers_read_it():
     assert embedded_json({"name": "α < β\u2028", "size": 1.5}) == '{"name":"α \\u003c β\\u2028","size":1.5}'
     with pytest.raises(ValueError, match="JSON compliant"):
         embedded_json({"size": np.nan})
+
+
+def test_a_record_of_one_row_and_of_an_action_that_stays():
+    kernel = np.zeros((6, 3, 6))
+    for state in range(6):
+        kernel[state, 0, state + 1 if state % 3 < 2 else state] = kernel[state, 1, state] = 1
+        kernel[state, 2, state + 3 if state < 3 else state] = 1
+    world = MDP(kernel, discount=0.9)
+    told = describe_world(FixedWorld("rows", world), world)
+    assert (told.shape, told.actions) == ((2, 3), ("right", "stay", "down"))
+    _require_consistent(
+        dataclasses.replace(a_record(), world=dataclasses.replace(a_record().world, shape=(1, 3))), 3, 2
+    )
+    assert '"α"' in encode_record(dataclasses.replace(a_record(), version="α"))
+    with pytest.raises(ValueError, match="JSON compliant"):
+        encode_record(dataclasses.replace(a_record(), player_occupancy=(math.nan,)))
+
+
+def a_record():
+    return found(THREE).record
+
+
+def test_places_of_a_graph_have_four_digits():
+    told = describe_world(THREE, THREE.mdp(0.0))
+    assert told.positions is not None
+    assert all(round(x, 4) == x for place in told.positions for x in place)
+    assert any(round(x, 3) != x for place in told.positions for x in place)
+
+
+@pytest.mark.parametrize(("actions", "listed"), [(8, True), (9, False)])
+def test_few_actions_are_listed(actions, listed):
+    world = MDP(np.tile(np.eye(2)[:, None], (1, actions, 1)), discount=0.9)
+    text = next(fact.text for fact in describe(found(FixedWorld("many", world)))["world"] if fact.name == "actions")
+    assert text == (f"{actions} ({', '.join(f'action {a}' for a in range(actions))})" if listed else f"{actions}")

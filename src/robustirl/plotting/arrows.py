@@ -13,7 +13,7 @@ def draw_moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tu
     rows, columns = np.divmod(np.arange(len(policy)), shape[1])
     for action in range(policy.shape[1]):
         weight, steps = policy[:, action], directions[:, action]
-        shown = (weight > FAINT) & np.any(steps != 0, axis=-1)
+        shown = (weight > FAINT) & np.any(steps != 0, axis=1)
         if not shown.any():
             continue
         length = 0.2 + 0.25 * weight[shown]

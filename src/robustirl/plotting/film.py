@@ -24,11 +24,11 @@ def figure_strip(films: dict[str, Sequence[Moment]], *, pictures: int = 9, secon
     box = _box(films)
     figure = Figure(figsize=(1.35 * pictures, 1.5 * len(films) + 0.3), layout="constrained")
     axes = figure.subplots(len(films), pictures, squeeze=False)
-    for row, (name, film) in zip(axes, films.items(), strict=True):
+    for number, (row, (name, film)) in enumerate(zip(axes, films.items(), strict=True)):
         places = np.linspace(0, len(film) - 1, pictures).round().astype(int)
         for panel, place in zip(row, places, strict=True):
             _draw(panel, film[place], box)
-            if row is axes[0] and seconds is not None:
+            if number == 0 and seconds is not None:
                 panel.set_title(f"{place * seconds:.1f} s", fontsize=8)
         row[0].set_ylabel(name, fontsize=9)
     return figure

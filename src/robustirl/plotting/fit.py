@@ -10,6 +10,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from robustirl.envs import Environment, GridWorld
 from robustirl.irl import RobustIRL
 from robustirl.plotting.arrows import MAX_ARROWS, draw_moves
+from robustirl.plotting.layouts import layout_of
 from robustirl.plotting.maps import bare, landmarks, occupancy_bar, scaled
 from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
 
@@ -50,7 +51,8 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
     bare(axes[0], "learned reward and player's moves")
     scaled(axes[0], collected_reward(model)[:cells].reshape(shape), "cividis")
     if cells <= MAX_ARROWS:
-        draw_moves(axes[0], np.asarray(model.policy_)[:cells], _directions(environment, shape), shape)
+        policy = np.asarray(model.policy_)
+        draw_moves(axes[0], policy[:cells], layout_of(environment, len(policy), shape).directions(), shape)
     ceiling = max(float(values[:cells].max()) for _, values in occupancies)
     norm = LogNorm(vmin=ceiling * 1e-4, vmax=ceiling)
     expert = occupancies[0][1]
@@ -64,21 +66,6 @@ def _maps(environment: Environment, shape: tuple[int, int], model: RobustIRL, oc
             landmarks(axis, environment, "#ffffff")
     occupancy_bar(figure, norm, axes[1:])
     return figure
-
-
-def _directions(environment: Environment, shape: tuple[int, int]) -> Float[np.ndarray, "S A 2"]:
-    """Return where each action leads without noise: steps down and right, `[S, A, 2]`.
-
-    Zero for off the grid or nowhere.
-    """
-    world = environment.mdp(0.0)
-    likeliest = world.kernel.to_sparse().argmax(axis=1)
-    targets = np.asarray(likeliest).reshape(world.num_states, -1)[: shape[0] * shape[1]]
-    here = np.arange(len(targets))[:, None]
-    inside = targets < len(targets)
-    steps = np.stack([targets // shape[1] - here // shape[1], targets % shape[1] - here % shape[1]], -1)
-    length = np.maximum(np.linalg.norm(steps, axis=-1, keepdims=True), 1)
-    return np.where(inside[..., None], steps / length, 0.0)
 
 
 def _by_state(reward: np.ndarray, occupancies) -> Figure:

@@ -81,7 +81,7 @@ def layout_of(world: Any, size: int, shape: tuple[int, int] | None = None) -> La
     if world.num_states != size:
         raise InvalidInputError(f"the world has {world.num_states} states, but {size} are drawn; give their own.")
     moves = world.kernel.to_sparse()
-    targets = np.asarray(moves.argmax(axis=1)).reshape(size, -1)
+    targets = np.asarray(moves.argmax(axis=1)).reshape(size, world.num_actions)
     targets = np.where(np.asarray(world.mask), targets, np.arange(size)[:, None])
     found = _grid(targets) if shape is None else shape
     if found is not None:

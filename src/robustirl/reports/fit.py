@@ -243,7 +243,7 @@ def policy_csv(
 ) -> str:
     """Write one row per state: the most likely action, the probability of each, and their names if there are any."""
     policy = np.asarray(model.policy_, dtype=np.float64)
-    best = policy.argmax(-1)
+    best = policy.argmax(1)
     rows = [[s, int(best[s]), *map(repr, policy[s].tolist())] for s in range(len(policy))]
     header = ["state", "action", *(f"probability_{a}" for a in range(policy.shape[1]))]
     if state_names is not None:

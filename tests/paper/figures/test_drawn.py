@@ -218,12 +218,16 @@ FIGURES = {
         "note",
     ),
     "transfer": lambda: studies.figure_transfer(moved()),
+    "transfer, no gain": lambda: studies.figure_transfer(
+        [*of_one_learner(), *of_one_learner(train_noise=0.1), *of_one_learner(train_noise=0.0)]
+    ),
     "transfer without bounds": lambda: studies.figure_transfer(without_bounds(moved()), "note"),
     "robust experts": lambda: studies.figure_robust_experts(
         [one for strength in (1.0, 0.9) for one in of_one_learner(expert_alpha=strength)], "note"
     ),
     "one robust expert": lambda: studies.figure_robust_experts(of_one_learner(expert_alpha=0.9)),
     "sampled": lambda: studies.figure_sampled(sampled(), "note"),
+    "sampled, apart": lambda: studies.figure_sampled(sampled(0.3)),
     "sampled, far": lambda: studies.figure_sampled(sampled(1e-4)),
     "convergence": lambda: studies.figure_convergence([*runs(), *runs(steps=400)], "note"),
     "layouts": lambda: studies.figure_layouts(layouts(), lambda one: one.total_return, "return", "title"),
@@ -269,6 +273,8 @@ FIGURES = {
     "regimes, standard": lambda: figure_regimes(conditions((-30.0,), (1.0,))),
     "regimes, wide": lambda: figure_regimes(conditions((-3.0, -4.0, -5.0, -6.0, -835.0))),
     "regimes, very wide": lambda: figure_regimes(conditions((-450.0, -500.0, -600.0, -700.0, -60_000.0))),
+    "regimes, not wide": lambda: figure_regimes(conditions((-10.0, -10.5, -60.0, -300.0))),
+    "regimes, one small": lambda: figure_regimes(conditions((-90.0, -1000.0, -1100.0, -90_000.0), (1.0,))),
     "regimes, widest": lambda: figure_regimes(conditions((-20.0, -150.0, -160.0, -170.0, -9_000.0))),
     "regrets": lambda: figure_regrets(regrets(["slip", "noise"])),
     "regrets, one": lambda: figure_regrets(regrets(["slip"])),
