@@ -67,7 +67,7 @@ def test_who_leaves_in_the_middle_leaves_no_word(address, capfd):
 
 def test_what_cannot_be_served_is_refused(tmp_path, capsys):
     assert main(["serve", str(tmp_path / "nowhere")]) == 2
-    assert "there is no store in" in " ".join(capsys.readouterr().err.split())
+    assert "there is neither a store of runs nor a fit in" in " ".join(capsys.readouterr().err.split())
     assert main(["serve", str(tmp_path / ("x" * 300))]) == 2
     assert "cannot be read (File name too long); name a folder of results." in " ".join(capsys.readouterr().err.split())
     with pytest.raises(InvalidInputError, match="--port is 70000, but a number from 0 to 65535 is needed"):

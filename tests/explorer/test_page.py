@@ -230,9 +230,15 @@ def test_the_command_writes_one_file_the_same_every_time(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["explore", "nothing"], "there is no store in nothing; give the folder of a finished command."),
-        (["explore", "taken"], "there is no store in taken; give the folder of a finished command."),
-        (["explore", "."], "there is no store in .; give the folder of a finished command."),
+        (
+            ["explore", "nothing"],
+            "there is neither a store of runs nor a fit in nothing; give what --out",
+        ),
+        (
+            ["explore", "taken"],
+            "there is neither a store of runs nor a fit in taken; give what --out",
+        ),
+        (["explore", "."], "there is neither a store of runs nor a fit in .; give what --out"),
         (["explore", "empty"], "empty holds no finished run yet; finish the command that made it first."),
         (
             ["explore", "done", "--out", "nowhere/page.html"],

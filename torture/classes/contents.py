@@ -119,7 +119,7 @@ TIMES: dict[str, tuple[list[str], Any]] = {
     "too far apart": (["-1e308", "1e308"], 1),
     "a tiny step": (["0", "1"], 1e-320),
     "too many steps": (["0", "1"], 1e-9),
-    **{f"a step of {step!r}": (["0", "1"], step) for step in (0, -1, NAN, INF, "1", [1])},
+    **{f"a step of {step!r}": (["0", "1"], step) for step in (0, -1, NAN, INF, "1", [1], True)},
     "numbers and dates": (["0", "2024-01-01"], 1),
     "no time": (["NaT", "1"], 1),
     "infinite": (["inf", "1"], 1),

@@ -39,6 +39,8 @@ NO_NUMBER: dict[str, object] = {
     "a word": "seven",
     "a number in words": "7",
     "bytes": b"7",
+    "a truth": True,
+    "a truth of NumPy": np.True_,
     "a list": [1],
     "a pair": (1, 2),
     "a dictionary": {},

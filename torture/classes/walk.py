@@ -12,6 +12,7 @@ from torture.classes import BadInput, attempt
 from torture.classes.contents import bad_contents
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
 from torture.classes.numbers import bad_number_commands, bad_numbers
+from torture.classes.studies import bad_options
 from torture.classes.texts import bad_text_commands, bad_texts
 
 CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
@@ -20,6 +21,7 @@ CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "contents": bad_contents,
     "numbers": bad_numbers,
     "texts": bad_texts,
+    "options of studies": bad_options,
 }
 COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: files": bad_file_commands,

@@ -81,8 +81,9 @@ def _command(name: str, options: Any) -> Any:
 
 def run_study(request: StudyRequest) -> int:
     """Run the `study` command."""
-    from robustirl.paper.studies import Frame, StudyInterrupted
+    from robustirl.paper.studies import Frame, StudyInterrupted, require_options
 
+    require_options(request.options)
     require_output_folder(request.out, empty=False)
     if request.former is not None:
         now = request.name.replace("_", "-")

@@ -23,6 +23,7 @@ from robustirl.demonstrations.estimation.dynamics import estimate_dynamics as es
 from robustirl.demonstrations.estimation.local_alpha import LocalAlphaEstimate as LocalAlphaEstimate
 from robustirl.demonstrations.estimation.local_alpha import estimate_local_alpha as estimate_local_alpha
 from robustirl.demonstrations.estimation.occupancy import OccupancyEstimate as OccupancyEstimate
+from robustirl.demonstrations.estimation.occupancy import as_tail as as_tail
 from robustirl.demonstrations.estimation.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.estimation.occupancy import shown_contributions as shown_contributions
 from robustirl.demonstrations.io.files import load as load

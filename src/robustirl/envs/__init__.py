@@ -39,6 +39,7 @@ from robustirl.envs.noise import NOISE_MODELS as NOISE_MODELS
 from robustirl.envs.noise import PUBLISHED as PUBLISHED
 from robustirl.envs.noise import UNIFORM_ACTION as UNIFORM_ACTION
 from robustirl.envs.noise import UNIFORM_STATE as UNIFORM_STATE
+from robustirl.envs.noise import noise_model_names as noise_model_names
 from robustirl.envs.noise import register_noise_model as register_noise_model
 from robustirl.envs.noise import unregister_noise_model as unregister_noise_model
 from robustirl.envs.object_world import ObjectWorld as ObjectWorld

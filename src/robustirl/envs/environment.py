@@ -84,7 +84,7 @@ class Environment(ShortRepr, abc.ABC):
 
     def choose_noise_model(self, noise: float, noise_model: str | None) -> str:
         """Return the noise model to use, after checking the request."""
-        if not (isinstance(noise, int | float | np.number) and 0 <= noise <= 1):
+        if isinstance(noise, bool) or not (isinstance(noise, int | float | np.number) and 0 <= noise <= 1):
             raise InvalidInputError(f"the noise is {noise!r}, but a probability between 0 and 1 is needed.")
         if noise_model is None:
             return self.noise_models[0]

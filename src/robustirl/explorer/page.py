@@ -56,8 +56,10 @@ def write_explorer(
         >>> write_explorer(Path("nowhere"))
         Traceback (most recent call last):
             ...
-        robustirl.errors.InvalidInputError: there is no store in nowhere; give the folder of a finished command.
+        robustirl.errors.InvalidInputError: there is neither a store of runs nor a fit in nowhere; give what --out named
+            in robustirl fit, reproduce, layouts or continuous.
     """
+    _require_results(Path(folder))
     store = Store.read(Path(folder))
     path = store.folder / NAME if path is None else Path(path)
     require_output_file(path)
@@ -69,6 +71,19 @@ def write_explorer(
             f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
         ) from None
     return path
+
+
+def _require_results(folder: Path) -> None:
+    """Refuse a folder that no command has written results to."""
+    try:
+        (folder / "store.json").lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise InvalidInputError(
+            f"there is neither a store of runs nor a fit in {folder}; give what --out named in robustirl fit,"
+            " reproduce, layouts or continuous."
+        ) from None
+    except OSError:
+        return  # Reading it tells what is wrong.
 
 
 RowMaker = Callable[[RunResult], dict[str, Any]]

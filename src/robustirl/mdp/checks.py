@@ -95,7 +95,8 @@ MOST = 10**9
 def as_count(name: str, value: object, least: int = 0, most: int = MOST) -> int:
     """Return `value` as a whole number from `least` to `most`, or refuse it in a sentence."""
     try:
-        count = operator.index(value)  # pyright: ignore[reportArgumentType]
+        # Python counts with truth values; somebody who gives one means something else.
+        count = None if isinstance(value, bool | np.bool_) else operator.index(value)  # pyright: ignore
     except TypeError:
         count = None
     if count is None or count < least:
@@ -126,7 +127,7 @@ def as_number(name: str, value: object) -> float:
         (1.0, nan, nan, inf)
     """
     require_unmasked(name, value)
-    if isinstance(value, str | bytes | bytearray):  # Python reads numbers out of texts.
+    if isinstance(value, str | bytes | bytearray | bool | np.bool_):  # Python reads numbers out of all of these.
         return float("nan")
     try:
         return float(value) if np.ndim(value) == 0 else float("nan")  # pyright: ignore

@@ -16,6 +16,7 @@ import numpy as np
 from robustirl import envs
 from robustirl._runtime import write_atomically
 from robustirl.demonstrations import estimate_occupancy, sample_demonstrations
+from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
 from robustirl.mdp import MDP, absorbing_states, as_count, dynamics_distance, uniform_policy
 from robustirl.paper.studies.registry import Frame, register_study
@@ -154,6 +155,9 @@ class GuaranteesStudy:
         """Simulate all, and write guarantees.csv, the table and the figure."""
         draws = as_count("the number of draws", self.draws, 1)
         chosen = [pair for pair in pairs() if self.only in pair.name]
+        if not chosen:
+            names = ", ".join(pair.name for pair in pairs())
+            raise InvalidInputError(f"--only is {self.only!r}, which is part of no name among {names}.")
         jobs = list(itertools.product(chosen, POLICIES, self.episodes, range(draws)))
         rows: list[Row] = []
         for done, job in enumerate(jobs):

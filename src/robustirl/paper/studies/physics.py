@@ -10,13 +10,14 @@ the judged world (1).
 import dataclasses
 from pathlib import Path
 
+from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies import physics_rules
 from robustirl.paper.studies.physics_experts import EXPERT_COLUMNS, PhysicsExpertSpec, expert_rows
 from robustirl.paper.studies.physics_results import COLUMNS, rows_of
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
-from robustirl.paper.studies.physics_worlds import scale_of
+from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.sweeps import Store
 
@@ -86,6 +87,8 @@ class PhysicsStudy:
             raise InvalidInputError("--worlds, --parameters, --factors and --alphas need at least one value each.")
         for name in self.worlds:
             scale = scale_of(name)
+            if name in physics.names():  # Others need MuJoCo, and seconds.
+                make_world(name, **dict.fromkeys(self.parameters, 1.0))
             needed = (("--expert-steps", self.expert_steps, scale.expert_ppo), ("--steps", self.steps, scale.ppo))
             for option, steps, config in needed:
                 if steps is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robustirl import envs
+from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
 from robustirl.mdp import MDP, dynamics_distance
 from robustirl.paper.studies.registry import Frame, register_study
@@ -82,6 +83,8 @@ class TransferPolicies:
         """Write the table."""
         jobs = [(name, own, other) for name in self.environments for own in self.noises for other in self.noises]
         jobs = [job for job in jobs if job[1] != job[2]]
+        if not jobs:
+            raise InvalidInputError(f"--noises is {self.noises!r}, but at least two different noises are needed.")
         cells: list[tuple[str, ...]] = []
         rows: list[tuple[str, float, float, Row]] = []
         for done, (name, own, other) in enumerate(jobs):
