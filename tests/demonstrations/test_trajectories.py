@@ -202,6 +202,9 @@ def test_names_that_are_none_are_refused(refused):
         demos(("A", "B"))
     with refused("'A'", "more than once"):
         demos(("A", "B", "A"))
+    with refused("not text in UTF-8"):
+        demos(("A", "B", "\udc80"))
+    assert demos(("A", "größe", "C")).state_names == ("A", "größe", "C")
 
 
 def test_names_give_new_numbers(refused):

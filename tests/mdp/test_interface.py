@@ -1,5 +1,6 @@
 """What kernels and chains answer about their storage, on one world in every form."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -68,6 +69,74 @@ def test_the_sparse_part_and_the_rank_one_part_make_up_the_chain(kind):
         assert np.abs(matrix.sum(1) + np.asarray(noise.weights) - 1).max() < 1e-15
         matrix = matrix + np.outer(noise.weights, noise.distribution)
     np.testing.assert_allclose(matrix, np.einsum("sa,sat->st", policy, expected(kind)), atol=1e-15)
+
+
+VALUE, RADIUS = np.array([1.0, -0.5, 2.0]), np.array([[0.3, 0.2], [1.2, 0.0], [2.0, 0.9]])
+MEASURE, POLICY = np.array([[0.1, 0.0], [0.2, 0.3], [0.3, 0.1]]), np.array([[1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
+OTHER = np.array([[[0.5, 0.5, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]], [[0.2, 0.2, 0.6], [0, 0, 1]]])
+
+
+def moved(row: np.ndarray, mass: float) -> np.ndarray:
+    """A row of which so much mass goes from the successors of highest value to the state of lowest value."""
+    row = row.copy()
+    for state in np.argsort(-VALUE):
+        part = min(mass, row[state])
+        row[state] -= part
+        row[np.argmin(VALUE)] += part
+        mass -= part
+    return row
+
+
+@jax.jit
+def _answers(kernels):
+    """What all kernels say, in one program."""
+    found = {}
+    for kind, kernel in kernels.items():
+        # Distances of parts, and their worst case, are computed on the host; see `test_kronecker.py`.
+        listed = kernels["lists"] if kind == "parts" else kernel
+        found[kind] = (
+            kernel.expect(jnp.asarray(VALUE)),
+            kernel.push(jnp.asarray(MEASURE)),
+            kernel.policy_matrix(jnp.asarray(POLICY)),
+            kernel.row_sums(),
+            kernel.self_transitions(),
+            listed.row_distances(DenseKernel(OTHER)),
+            listed.row_distances(kernels["lists"]),
+            listed.worst_case(jnp.asarray(VALUE), jnp.asarray(RADIUS)).to_array(),
+            jnp.stack(kernel.columns(jnp.asarray(VALUE)), -1),
+        )
+    return found
+
+
+def test_all_answers_are_those_of_the_array():
+    for kind, found in _answers(KERNELS).items():
+        rows = expected(kind)
+        wanted = (
+            rows @ VALUE,
+            np.einsum("sa,sat->t", MEASURE, rows),
+            np.einsum("sa,sat->st", POLICY, rows),
+            rows.sum(-1),
+            rows[range(3), :, range(3)],
+            np.abs(rows - OTHER).sum(-1),
+            np.abs(rows - ARRAY).sum(-1),
+            np.array([[moved(rows[s, a], RADIUS[s, a] / 2) for a in range(2)] for s in range(3)]),
+            rows @ VALUE,
+        )
+        for mine, theirs in zip(wanted, found, strict=True):
+            np.testing.assert_allclose(theirs, mine, atol=1e-14, err_msg=kind)
+
+
+@EVERY
+def test_sparse_rows_and_further_states(kind):
+    kernel, rows = KERNELS[kind], expected(kind)
+    np.testing.assert_allclose(kernel.to_sparse().toarray(), rows.reshape(6, 3), atol=1e-15)
+    assert np.asarray(kernel.available()).tolist() == [[True, False], [True, True], [True, True]]
+    larger = kernel.padded(5, 3)
+    if larger is not None:
+        wanted = np.zeros((5, 3, 5))
+        wanted[:3, :2, :3] = rows
+        wanted[[3, 4], 0, [3, 4]] = 1
+        np.testing.assert_allclose(larger.to_array(), wanted, atol=1e-15)
 
 
 def test_names_of_the_first_version_still_answer_and_say_the_new_ones():

@@ -31,6 +31,10 @@ def test_numbers_and_ends_are_read():
     assert found.terminated.tolist() == [True, False]
     clock = {"episode": [0, 0], "state": [0, 1], "time": ["9:58", "10:00:30"]}
     assert Demonstrations.from_frame(clock, time_step=60).states.tolist() == [0, 0, 0, 1]
+    clock["time"] = ["9:58", "10:00"]  # Two minutes: a clock without seconds is at the full minute.
+    assert Demonstrations.from_frame(clock, time_step=60).states.tolist() == [0, 0, 1]
+    clock["time"] = ["9:59:30", "10:00"]
+    assert Demonstrations.from_frame(clock, time_step=30).states.tolist() == [0, 1]
     assert len(Demonstrations.from_frame(rows)[0].states) == 2  # Without a time step the column is ignored.
 
 
