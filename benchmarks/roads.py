@@ -43,7 +43,10 @@ def main() -> None:
     parser.add_argument("--destinations", type=int, default=2)
     parser.add_argument("--trips", type=int, default=5000)
     parser.add_argument("--reach", type=int, default=60, help="links from the center within which trips begin and end")
+    parser.add_argument("--from-nothing", action="store_true", help="no starting values from the links in reach")
     parser.add_argument("--draws", type=int, default=3, help="of closures and trips")
+    parser.add_argument("--first-draw", type=int, default=0, help="its number, for several processes")
+    parser.add_argument("--draws-only", action="store_true", help="no fit of the whole with standard errors before")
     parser.add_argument("--closures", type=int, default=100, help="links whose entries are closed in a draw")
     parser.add_argument("--alphas", type=float, nargs="*", default=[0.98, 0.95])
     parser.add_argument("--steps", type=int, default=30)
@@ -79,11 +82,15 @@ class Study:
         drivers = self.timed("first solve, with compilation", lambda: solve(world, env.reward))
         if not given.solve_once:
             self.timed("solve", lambda: solve(world, env.reward))
+        if given.draws_only:
+            return self.draw(roads, world, drivers.player)
         trips, visits, _ = self.timed("drawing trips", lambda: self.trips(env, world, drivers.player, given.seed))
         self.note(trips=len(trips), arrived=float(np.mean(trips.terminated)))
         model = LinearReward(np.asarray(env.features))
-        start = self.timed("starting values from the links in reach", lambda: self.starting_values(roads, visits))
-        self.note(starting_values=start.tolist())
+        start = START
+        if not given.from_nothing:
+            start = self.timed("starting values from the links in reach", lambda: self.starting_values(roads, visits))
+            self.note(starting_values=start.tolist())
         standard = self.timed("fit, with compilation", lambda: self.fit(world, visits, model, 1.0, start))
         covariance = self.timed(
             "standard errors, with compilation", lambda: matching_covariance(standard, world, trips, model)
@@ -92,10 +99,13 @@ class Study:
         names = ("feature", "planted", "estimate", "standard_error")
         self.note(coefficients=[dict(zip(names, row, strict=True)) for row in rows])
         self.note(gap=float(standard.diagnosis.matching_gap), steps=int(standard.verdict.steps))
-        for draw in range(given.draws):
-            if time.perf_counter() - self.begin > given.seconds:
-                break
-            self.closures(roads, world, drivers.player, standard, draw)
+        return self.draw(roads, world, drivers.player)
+
+    def draw(self, roads: Roads, world: MDP, drivers: Any) -> None:
+        """Make the draws of trips and closures, as long as there is time."""
+        for draw in range(self.options.first_draw, self.options.first_draw + self.options.draws):
+            if time.perf_counter() - self.begin <= self.options.seconds:
+                self.closures(roads, world, drivers, draw)
 
     def timed(self, name: str, work: Any) -> Any:
         """Do a part, and note its seconds and the largest memory so far."""
@@ -141,12 +151,12 @@ class Study:
         options["initial_parameters"] = np.asarray(start)
         return fit(world, visits, alpha=alpha, reward=model, tolerance=gap, throw=False, **options)
 
-    def closures(self, roads: Roads, world: MDP, drivers: Any, standard: Fit, draw: int) -> None:
+    def closures(self, roads: Roads, world: MDP, drivers: Any, draw: int) -> None:
         """Close turns, and compare what is predicted there with what drivers of the planted reward do."""
         env, begin = roads.env, time.perf_counter()
         _, visits, scatter = self.trips(env, world, drivers, 1000 + draw)
         model = LinearReward(np.asarray(env.features))
-        before = self.fit(world, visits, model, 1.0, standard.parameters)
+        before = self.fit(world, visits, model, 1.0, START, scatter / 10)
         closed = close_turns(env, visits, count=self.options.closures, seed=draw)
         rows: list[dict[str, Any]] = []
         for noise in (WRONG_TURNS, 0.0):
@@ -155,13 +165,15 @@ class Study:
             rows.append(judge.row("drivers", judge.truth))
             rows.append(judge.row("reward carried over", solve(after, before.reward).player))
             for alpha in (1.0, *self.options.alphas):
+                begun = time.perf_counter()
                 # Where no policy of the closed graph has the features of the old trips, costs would grow without end;
                 # learning stops once the gap is within the scatter of the trips.
                 found = self.fit(after, visits, model, alpha, START, scatter)
                 row = judge.row(f"learned in the closed graph, alpha = {alpha:g}", found.player)
                 row |= {"parameters": np.asarray(found.parameters).tolist(), "steps": int(found.verdict.steps)}
-                rows.append(row | {"gap": float(found.diagnosis.matching_gap)})
-            if draw == 0 and noise == WRONG_TURNS and self.options.map:
+                seconds = time.perf_counter() - begun
+                rows.append(row | {"gap": float(found.diagnosis.matching_gap), "seconds": seconds})
+            if draw == self.options.first_draw and noise == WRONG_TURNS and self.options.map:
                 self.save_map(roads, closed, world, drivers, judge, visits)
         turns = len(env.edges) - len(closed.edges)
         facts = {"draw": draw, "closed_turns": turns, "seconds": time.perf_counter() - begin, "scatter": scatter}

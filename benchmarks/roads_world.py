@@ -16,7 +16,7 @@ FEATURES = ("link", "bend ahead", "crossing ahead")
 PLANTED = np.array([-2.0, 0.5, -1.0])
 DISCOUNT = 0.99
 MARGIN = 1.5  # Of the reach: the part of the graph in which starting values are learned.
-CLOSED_TOGETHER = 20  # Turns; if closing them together would cut somebody off, none of them is closed.
+CLOSED_TOGETHER = 20  # Turns whose closure is tried at a time.
 
 
 class Roads(NamedTuple):
@@ -99,11 +99,14 @@ def close_turns(env: envs.GraphWorld, visits: Float[np.ndarray, " S"], *, count:
     choices = np.bincount(env.edges[:, 0], minlength=env.num_nodes)
     entries = entries[choices[entries[:, 0]] > 1]
     closed = env
-    for part in np.array_split(entries, max(len(entries) // CLOSED_TOGETHER, 1)):
+    waiting = np.array_split(entries, max(len(entries) // CLOSED_TOGETHER, 1))
+    while waiting:
+        part = waiting.pop()
         try:
             closed = closed.without(part)
-        except InvalidInputError:
-            continue  # Somebody would be cut off.
+        except InvalidInputError:  # Somebody would be cut off; half of them may do.
+            if len(part) > 1:
+                waiting += np.array_split(part, 2)
     return closed
 
 

@@ -101,9 +101,10 @@ def seconds(work: Any, repeats: int = 1) -> tuple[float, Any]:
 def sent(world: MDP) -> dict[str, list]:
     """Return what devices send each other for a sweep and for a flow: shapes and kinds, as XLA compiles them."""
     columns = column_game(MarkovGame(world, ALPHA), world.initial, Temperatures())
-    sweep = eqx.filter_jit(lambda c, v: c.values(v)).lower(columns, columns.reward)
-    chain = eqx.filter_jit(lambda k, v: k.chain([v] * world.num_actions))(world.kernel, columns.reward)
-    flow = eqx.filter_jit(lambda c, v: c.push(v)).lower(chain, columns.reward)
+    compiled: Any = eqx.filter_jit
+    sweep = compiled(lambda c, v: c.values(v)).lower(columns, columns.reward)
+    chain = compiled(lambda k, v: k.chain([v] * world.num_actions))(world.kernel, columns.reward)
+    flow = compiled(lambda c, v: c.push(v)).lower(chain, columns.reward)
     programs = {"sweep": sweep, "flow": flow}
     return {name: re.findall(COLLECTIVES, made.compile().compiled.as_text()) for name, made in programs.items()}
 

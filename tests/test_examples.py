@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from tests.test_docs import blocks
@@ -95,6 +96,13 @@ def frozen_lake_finds(found):
     assert arrives[found["strong"]] < 0.1
 
 
+def roads_find(found):
+    assert (np.abs(np.asarray(found["fit"].parameters) - found["planted"]) < 3 * found["errors"]).all()
+    loss, earned, _ = zip(*found["scores"].values(), strict=True)
+    assert loss[0] < loss[1] < loss[4] < loss[3] < loss[2]  # The drivers, carried over, and 0.95 to 1.
+    assert earned[4] > earned[3] > earned[2]
+
+
 def gaussian_grid_finds(found):
     assert all(float(one.goal_share) > 0.9 for tries in found["measured"].values() for one in tries)
     returns = {name: [float(one.mean_return) for one in tries] for name, tries in found["measured"].items()}
@@ -112,4 +120,5 @@ CLAIMS = {
     "gaussian_grid": gaussian_grid_finds,
     "gridworld": gridworld_finds,
     "labyrinth": labyrinth_finds,
+    "roads": roads_find,
 }

@@ -23,6 +23,7 @@ from robustirl.envs.gaussian_grid import TOWARDS_ORIGIN as TOWARDS_ORIGIN
 from robustirl.envs.gaussian_grid import TRUE_WEIGHTS as TRUE_WEIGHTS
 from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
 from robustirl.envs.graph_files import read_graph as read_graph
+from robustirl.envs.graph_layout import graph_positions as graph_positions
 from robustirl.envs.graphs import GraphWorld as GraphWorld
 from robustirl.envs.graphs import from_graph as from_graph
 from robustirl.envs.graphs import link_graph as link_graph
@@ -89,6 +90,7 @@ DOCUMENTED = [
     "from_graph",
     "from_gymnasium",
     "from_gymnasium_vector",
+    "graph_positions",
     "link_graph",
     "make",
     "names",

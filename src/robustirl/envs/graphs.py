@@ -146,7 +146,7 @@ def from_graph(
         >>> world.num_states, world.num_actions, square.reward.tolist()
         (8, 2, [-1.0, -1.0, 0.0, -1.0, -1.0, -1.0, -1.0, 0.0])
     """
-    edges, nodes, one_way = _read(graph, num_nodes, directed)
+    edges, nodes, one_way = read_edges(graph, num_nodes, directed)
     require_memory(8.0 * NUMBERS_PER_NODE * nodes, f"a graph of {nodes} nodes", "use a smaller one")
     if not one_way:
         edges = np.concatenate([edges, edges[:, ::-1]])
@@ -180,7 +180,7 @@ def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = Fal
         >>> links.tolist(), following.tolist()
         ([[0, 1], [1, 0], [1, 2], [2, 1]], [[0, 2], [1, 0], [2, 3], [3, 1]])
     """
-    pairs, nodes, one_way = _read(edges, num_nodes, directed)
+    pairs, nodes, one_way = read_edges(edges, num_nodes, directed)
     links = _sorted_edges(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), nodes)
     first = np.searchsorted(links[:, 0], np.arange(nodes + 1))
     counts = np.diff(first)[links[:, 1]]
@@ -201,7 +201,7 @@ def successor_table(
     return moves, np.arange(moves.shape[1]) < degrees[:, None]
 
 
-def _read(graph: Any, num_nodes: int | None, directed: bool) -> tuple[np.ndarray, int, bool]:
+def read_edges(graph: Any, num_nodes: int | None, directed: bool = False) -> tuple[np.ndarray, int, bool]:
     """Return edges, the number of nodes, and whether edges lead one way."""
     if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):
         numbers = {node: number for number, node in enumerate(graph.nodes)}
