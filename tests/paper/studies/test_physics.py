@@ -9,7 +9,9 @@ import pytest
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
 from robustirl.paper.studies.physics import PhysicsStudy, _read
+from robustirl.paper.studies.physics_published import published_rows
 from robustirl.paper.studies.physics_results import (
+    RUN_COLUMNS,
     Cell,
     improvement_interval,
     interquartile_mean,
@@ -17,6 +19,7 @@ from robustirl.paper.studies.physics_results import (
     normalized,
     probability_of_improvement,
     rows_of,
+    run_rows,
 )
 from robustirl.paper.studies.physics_rules import (
     ORACLE,
@@ -105,6 +108,30 @@ def test_the_table_of_choices_leaves_out_the_usual_world_and_names_the_oracle():
     assert float(found[OTHER_LEVELS][2]) <= float(found[ORACLE][2])
 
 
+def test_every_run_is_a_row_of_the_file():
+    (record,) = [one for one in _records("hopper", "mass", 2.0, {"alpha=1": (60.126, 1)}) if one.spec.seed][-1:]
+    cells = dict(zip(RUN_COLUMNS, run_rows([record])[0], strict=True))
+    assert (cells["world"], cells["factor"], cells["seed"], cells["steps"]) == ("hopper", 2.0, 1, 1)
+    assert (cells["learner_return"], cells["expert_return"], cells["gap"]) == (60.13, 1.0, 0.0)
+    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-1] == ""
+
+
+def test_published_figures_stand_beside_ours():
+    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60, 50), "alpha=0.9": (110, 10)})]
+    records += [*_records("hopper", "mass", 0.5, {"alpha=1": (0, 70)}), *_records("hopper", "friction", 2.0, {})]
+    records += [*_records("hopper", "mass", 0.5, {"alpha=1": (0, 99)}, episodes=4)]
+    rows = published_rows(records)
+    assert [row[:3] for row in rows] == [
+        ("hopper", "published", "1"),
+        ("hopper", "published", "0.98"),
+        ("hopper", "ours", "1"),
+        ("hopper", "ours", "0.9"),
+    ]
+    assert rows[1][3:] == ("790", "1083", "1462", "1628", "1915", "212")
+    assert rows[2][3:] == ("70", "", "", "", "", "50")
+    assert rows[3][3:] == ("", "", "", "", "", "10")
+
+
 def test_options_that_cannot_be_run_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="there is no world 'hoper' in this study; choose among cart-pole"):
         PhysicsStudy(worlds=("hoper",)).requested()
@@ -154,6 +181,7 @@ def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, 
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (out / "batches").iterdir()) == stamp
     assert main(["study", "physics", "--stores", str(out), "--out", str(again)]) == 0
     assert (again / "physics-alpha.md").read_text() == table
+    assert len((again / "physics.csv").read_text().splitlines()) == 1 + 2 * 7 * 2
     capsys.readouterr()
     # Experts first, imitations of one level, and then another level, into one folder: the same runs.
     parts = tmp_path / "parts"

@@ -13,9 +13,9 @@ from pathlib import Path
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
-from robustirl.paper.studies import physics_rules
+from robustirl.paper.studies import physics_published, physics_rules
 from robustirl.paper.studies.physics_experts import EXPERT_COLUMNS, PhysicsExpertSpec, expert_rows
-from robustirl.paper.studies.physics_results import COLUMNS, rows_of
+from robustirl.paper.studies.physics_results import COLUMNS, RUN_COLUMNS, rows_of, run_rows
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.paper.studies.registry import Frame, register_study
@@ -60,6 +60,13 @@ class PhysicsStudy:
         frame.write_table("physics", COLUMNS, rows_of(records))
         title = "All levels but 1 together, and rules for α"
         frame.write_table("physics-alpha", physics_rules.COLUMNS, physics_rules.choice_rows(records), title)
+        frame.write_table(
+            "physics-published",
+            physics_published.COLUMNS,
+            physics_published.published_rows(records),
+            "Returns in the expert's world beside the published ones",
+        )
+        frame.write_csv("physics", RUN_COLUMNS, run_rows(records))
         from robustirl.paper.figures.physics import figure_physics  # Here, so that only drawing loads matplotlib.
 
         for world in dict.fromkeys(record.spec.world for record in records):

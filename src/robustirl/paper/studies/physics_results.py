@@ -28,6 +28,19 @@ COLUMNS = (
     "worst",
     "P(better than α = 1)",
 )
+RUN_COLUMNS = (
+    "world",
+    "parameter",
+    "factor",
+    "method",
+    "episodes",
+    "seed",
+    "expert_steps",
+    "steps",
+    "learner_return",
+    "expert_return",
+    "gap",
+)
 BASE = "alpha=1"
 JUDGED = ("learner_return", "expert_return")
 DRAWS = 2000
@@ -157,6 +170,19 @@ def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
             better = "" if base is None else f"{probability_of_improvement(found[JUDGED[0]], base[JUDGED[0]]):.2f}"
             rows.append((*row, better))
     return rows
+
+
+def run_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
+    """Return a row for every run, its returns as they are; the gap of controls is empty."""
+    return [
+        (
+            *(getattr(record.spec, name) for name in RUN_COLUMNS[:8]),
+            round(record.learner_return, 2),
+            round(record.expert_return, 2),
+            "" if np.isnan(record.gap) else round(record.gap, 4),
+        )
+        for record in records
+    ]
 
 
 def summary_of(groups: Groups) -> list[str]:
