@@ -7,7 +7,7 @@ import equinox as eqx
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import Normalize
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -17,7 +17,7 @@ from robustirl.envs import FixedWorld
 from robustirl.plotting import figure_alpha, figure_fit, figure_strip, figure_theory, plot_certificate, save_film
 from robustirl.plotting.arrows import draw_moves
 from robustirl.plotting.layouts import Layout, layout_of
-from robustirl.plotting.maps import draw_policy, draw_reward_map, landmarks
+from robustirl.plotting.maps import draw_policy, draw_reward_map, landmarks, occupancy_bar
 from robustirl.plotting.objects import draw_states, plot_demonstrations, plot_fit
 from robustirl.plotting.style import bottom_legend, looks, set_plain_powers
 from tests import invented
@@ -130,7 +130,15 @@ FIGURES = {
         lambda axis: draw_states(axis, SMALL, np.array([-0.5, 0.1, 0.2, 0.7, 0.0, 0.5]), "title", norm=Normalize(0, 1))
     ),
     "states of a graph, likely": lambda: on(
-        lambda axis: draw_states(axis, GRAPH, np.array([0.0, 0.1, 0.2, 0.7]), "title", norm=Normalize(0.05, 0.7))
+        lambda axis: draw_states(axis, GRAPH, np.array([0.0, 0.1, 0.2, 0.7]), "title", norm=Normalize(0.01, 1.5))
+    ),
+    "shades": lambda: on(
+        lambda axis: draw_states(
+            axis,
+            Layout("graph", 40, None, np.tile(np.arange(40)[:, None], 2), np.arange(80.0).reshape(40, 2)),
+            np.linspace(-1, 1, 40),
+            "title",
+        )
     ),
     "states in a row": lambda: on(
         lambda axis: draw_states(axis, Layout("table", 60), np.arange(60.0), "title", norm=Normalize(0.5, 60))
@@ -144,6 +152,9 @@ FIGURES = {
     "theory": lambda: figure_theory(GRID, [report(0.2, 0.5, 40.0), report(0.1, 0.0, 0.0)], "note"),
     "theory of small bounds": lambda: figure_theory(GRID, [report(0.1, 500.0, 0.5)]),
     "theory without gaps": lambda: figure_theory(GRID, [report(0.1, 0.0, 300.0)]),
+    "bar of a wide scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.1), [axis])),
+    "bar of a narrow scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.0999), [axis])),
+    "bar of a scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.1005), [axis])),
     "legend": lambda: curves("abc", 3.0),
     "wide legend": lambda: curves("abcdef", 9.0, "log"),
     "narrow legend": lambda: curves("ab", 0.5),
@@ -249,7 +260,7 @@ def rows_of(rows, columns, extra=0):
     for state in range(cells):
         kernel[state, 0, state + 1 if state % columns < columns - 1 else state] = 1
         kernel[state, 1, state + columns if state < cells - columns else state] = 1
-        kernel[state, 2, cells if extra and state == 0 else state] = 1
+        kernel[state, 2, cells if extra and state == columns - 1 else state] = 1
     for state in range(cells, cells + extra):
         kernel[state, :, state if extra == 1 else cells] = 1
     return MDP(kernel, discount=0.9)
@@ -291,8 +302,9 @@ def test_worlds_have_the_layout_of_their_moves(make, kind, shape):
 
 def test_steps_off_the_grid_are_no_directions():
     found = layout_of(rows_of(2, 2, extra=1), 5)
-    # Right, down, and off the grid, from the first cell; in the last cell nothing moves.
+    # Right, down, and nowhere, from the first cell; down, and off the grid, from the second; none from the last.
     assert found.directions().tolist()[0] == [[0, 1], [1, 0], [0, 0]]
+    assert found.directions().tolist()[1] == [[0, 0], [1, 0], [0, 0]]
     assert found.directions().tolist()[3] == [[0, 0]] * 3
 
 
@@ -331,8 +343,9 @@ def test_nodes_without_a_way_between_them_are_furthest_apart():
 
 def test_moves_count_one_by_one_whatever_their_chance():
     # There is a way from 0 to 1 and on to 2, none back; chances do not make a way longer.
-    kernel = np.zeros((3, 1, 3))
-    kernel[0, 0, :2], kernel[1, 0, 1:], kernel[2, 0, 2] = (0.75, 0.25), (0.5, 0.5), 1.0
+    kernel = np.zeros((3, 2, 3))
+    for action in (0, 1):  # Nor do two actions that lead the same way.
+        kernel[0, action, :2], kernel[1, action, 1:], kernel[2, action, 2] = (0.75, 0.25), (0.5, 0.5), 1.0
     found = layout_of(MDP(kernel, discount=0.9), 3)
     angles = 2 * np.pi * np.arange(3) / 3
     assert found.positions is not None

@@ -127,4 +127,4 @@ def _positions(moves: Any, size: int) -> Float[np.ndarray, "S 2"]:
     places = vectors[:, order] * np.sqrt(np.maximum(values[order], 1e-9))
     # Nodes at the same place are spread on a circle, in the order of their numbers.
     angles = 2 * np.pi * np.arange(size) / size
-    return places + 0.25 * np.stack([np.cos(angles), np.sin(angles)], -1)
+    return places + 0.25 * np.stack([np.cos(angles), np.sin(angles)], 1)
