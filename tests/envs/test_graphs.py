@@ -63,11 +63,32 @@ def test_links_may_be_states_and_do_not_turn_round():
     assert len(pairs) == 9
 
 
+NAMED = types.SimpleNamespace(nodes=list("abcd"), edges=[("a", "b"), ("b", "c"), ("c", "d")], is_directed=bool)
+
+
 def test_edges_matrices_and_networkx_graphs_are_one_graph():
     matrix = scipy.sparse.coo_array((np.ones(3), np.transpose(PATH)), shape=(4, 4))
-    graph = types.SimpleNamespace(nodes=list("abcd"), edges=[("a", "b"), ("b", "c"), ("c", "d")], is_directed=bool)
-    for given in (np.array(PATH), matrix, graph):
-        assert envs.from_graph(given, destinations=[3]).edges.tolist() == sorted(PATH + [[b, a] for a, b in PATH])
+    for given, end in ((np.array(PATH), 3), (matrix, 3), (NAMED, "d")):
+        found = envs.from_graph(given, destinations=[end])
+        assert found.edges.tolist() == sorted(PATH + [[b, a] for a, b in PATH])
+        assert found.destinations == (3,)
+
+
+def test_nodes_of_networkx_keep_their_names(refused):
+    costs = dict(zip("abcd", [-1.0, -2.0, -3.0, -4.0], strict=True))
+    town = envs.from_graph(NAMED, destinations=["d"], rewards=costs)
+    assert town.node_rewards.tolist() == list(costs.values())
+    assert [2, 1] not in town.without([("c", "b")]).edges.tolist()
+    with refused("closed edge from node 'a' to node 'c'", "not in the graph"):
+        town.without([("a", "c")])
+    with refused("end of a closed edge 'x'", "whose first is 'a'"):
+        town.without([("a", "x")])
+    with refused("pairs of nodes"):
+        town.without(["abc"])
+    with refused("destination 3 is no node"):
+        envs.from_graph(NAMED, destinations=[3])
+    with refused("no entry for node 'b'", "3 such nodes"):
+        envs.from_graph(NAMED, rewards={"a": 1.0})
 
 
 def test_a_closure_leaves_the_other_ways(refused):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl.envs.graphs import read_edges
+from robustirl.envs.graph_edges import read_edges
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 

@@ -15,6 +15,16 @@ from jaxtyping import Bool, Float, Int
 
 from robustirl._runtime import require_memory, short_repr
 from robustirl.envs.environment import Environment
+from robustirl.envs.graph_edges import (
+    as_edges,
+    by_number,
+    edge_numbers,
+    is_networkx,
+    numbered,
+    numbered_pairs,
+    read_edges,
+    sorted_edges,
+)
 from robustirl.envs.gridworld import frozen
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import (
@@ -25,7 +35,6 @@ from robustirl.mdp import (
     as_floats,
     require_discount,
     require_finite,
-    require_unmasked,
 )
 
 WRONG_TURN = "wrong-turn"
@@ -45,6 +54,7 @@ class GraphWorld(Environment):
         node_features: `[N, d]`, zero at a destination; None if there are none.
         start: `[N]`, where trips begin, as a distribution; uniform if omitted, for each destination the same.
         discount: γ.
+        node_names: What NetworkX calls the nodes, in the order of their numbers; None if they have no names.
     """
 
     edges: Int[np.ndarray, "E 2"]
@@ -54,6 +64,7 @@ class GraphWorld(Environment):
     node_features: Float[np.ndarray, "N d"] | None = None
     start: Float[np.ndarray, " N"] | None = None
     discount: float = 0.99
+    node_names: tuple[Any, ...] | None = None
 
     @property
     def copies(self) -> int:
@@ -95,20 +106,26 @@ class GraphWorld(Environment):
         world = kernel if noise == 0 else WrongActionKernel(kernel, float(noise))
         return MDP(world, discount=self.discount, initial=np.tile(start, copies) / copies)
 
-    def without(self, closed: Sequence[Sequence[int]] | Int[np.ndarray, "C 2"]) -> "GraphWorld":
+    def without(self, closed: Sequence[Sequence[Any]] | Int[np.ndarray, "C 2"]) -> "GraphWorld":
         """Return the graph without some directed edges, `[C, 2]`: a world with closures.
+
+        Edges are pairs of numbers of nodes; of a graph of NetworkX, pairs of its own nodes.
 
         Example:
             >>> ring = from_graph([[0, 1], [1, 2], [2, 0]], destinations=[0])
             >>> len(ring.edges), len(ring.without([[1, 0]]).edges)
             (6, 5)
         """
-        pairs = _as_edges(closed, "the closed edges")
-        numbers, gone = _numbers(self.edges, self.num_nodes), _numbers(pairs, self.num_nodes)
+        pairs = as_edges(numbered_pairs(closed, self.node_names), "the closed edges")
+        numbers, gone = edge_numbers(self.edges, self.num_nodes), edge_numbers(pairs, self.num_nodes)
         unknown = ~np.isin(gone, numbers)
         if unknown.any():
             tail, head = (int(node) for node in pairs[np.argmax(unknown)])
-            raise InvalidInputError(f"the closed edge from node {tail} to node {head} is not in the graph.")
+            names = self.node_names or range(self.num_nodes)
+            raise InvalidInputError(
+                f"the closed edge from node {short_repr(names[tail])} to node {short_repr(names[head])} is not in the"
+                " graph."
+            )
         edges = self.edges[~np.isin(numbers, gone)]
         _require_ways(edges, self.num_nodes, self.destinations)
         return dataclasses.replace(self, edges=frozen(edges))
@@ -130,11 +147,13 @@ def from_graph(
 
     Args:
         graph: Edges, `[E, 2]` whole numbers or pairs; a sparse adjacency matrix of SciPy; or a graph of NetworkX, whose
-            nodes are numbered in the order in which it lists them.
-        destinations: Nodes where trips end; the world has a copy of the graph for each.
+            nodes are numbered in the order in which it lists them (`node_names`).
+        destinations: Nodes where trips end; the world has a copy of the graph for each. Numbers, but of a graph of
+            NetworkX its own nodes.
         num_nodes: N; for edges, one more than the largest node if omitted.
         directed: Whether edges lead one way. An undirected graph of NetworkX is never directed.
-        rewards: R of each node, `[N]`; -1 if omitted. Zero at a destination in any case.
+        rewards: R of each node, `[N]`; -1 if omitted. Zero at a destination in any case. For a graph of NetworkX this,
+            the features and the start may be dictionaries by node.
         features: Features of each node, `[N, d]`, for rewards that are linear in them.
         start: Where trips begin, `[N]`, a distribution; uniform if omitted.
         discount: γ.
@@ -150,10 +169,12 @@ def from_graph(
     require_memory(8.0 * NUMBERS_PER_NODE * nodes, f"a graph of {nodes} nodes", "use a smaller one")
     if not one_way:
         edges = np.concatenate([edges, edges[:, ::-1]])
-    edges = _sorted_edges(edges, nodes)
+    edges = sorted_edges(edges, nodes)
     if not isinstance(destinations, Iterable):
         raise InvalidInputError(f"the destinations are {short_repr(destinations)}, but a list of nodes is needed.")
-    ends = tuple(as_count("a destination", node) for node in destinations)
+    names = tuple(graph.nodes) if is_networkx(graph) else None
+    ends = tuple(as_count("a destination", node) for node in numbered(destinations, names, "the destination"))
+    rewards, features, start = (by_number(given, names) for given in (rewards, features, start))
     for node in ends:
         if node >= nodes:
             raise InvalidInputError(f"the destination {node} is no node: they are numbered from 0 to {nodes - 1}.")
@@ -167,6 +188,7 @@ def from_graph(
         node_features=None if features is None else _of_nodes("the feature matrix", features, nodes, 2),
         start=None if start is None else _of_nodes("the start", start, nodes, 1),
         discount=require_discount(discount),
+        node_names=names,
     )
 
 
@@ -181,7 +203,7 @@ def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = Fal
         ([[0, 1], [1, 0], [1, 2], [2, 1]], [[0, 2], [1, 0], [2, 3], [3, 1]])
     """
     pairs, nodes, one_way = read_edges(edges, num_nodes, directed)
-    links = _sorted_edges(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), nodes)
+    links = sorted_edges(pairs if one_way else np.concatenate([pairs, pairs[:, ::-1]]), nodes)
     first = np.searchsorted(links[:, 0], np.arange(nodes + 1))
     counts = np.diff(first)[links[:, 1]]
     before = np.repeat(np.arange(len(links)), counts)
@@ -199,54 +221,6 @@ def successor_table(
     moves = np.tile(np.arange(nodes)[:, None], (1, max(int(degrees.max(initial=0)), 1)))
     moves[edges[:, 0], places] = edges[:, 1]
     return moves, np.arange(moves.shape[1]) < degrees[:, None]
-
-
-def read_edges(graph: Any, num_nodes: int | None, directed: bool = False) -> tuple[np.ndarray, int, bool]:
-    """Return edges, the number of nodes, and whether edges lead one way."""
-    if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):
-        numbers = {node: number for number, node in enumerate(graph.nodes)}
-        edges = np.array([[numbers[a], numbers[b]] for a, b, *_ in graph.edges], dtype=np.int64).reshape(-1, 2)
-        return edges, len(numbers), bool(graph.is_directed())
-    if hasattr(graph, "tocoo"):
-        matrix = graph.tocoo()
-        if matrix.shape[0] != matrix.shape[1]:
-            raise InvalidInputError(f"the adjacency matrix has shape {matrix.shape}, but a square one is needed.")
-        return np.stack([matrix.row, matrix.col], -1).astype(np.int64)[matrix.data != 0], matrix.shape[0], directed
-    edges = _as_edges(graph, "the graph")
-    least = int(edges.max(initial=-1)) + 1
-    nodes = max(least, 1) if num_nodes is None else as_count("the number of nodes", num_nodes, max(least, 1))
-    return edges, nodes, directed
-
-
-def _as_edges(given: Any, what: str) -> np.ndarray:
-    require_unmasked(what, given)
-    try:
-        edges = np.asarray(given if isinstance(given, np.ndarray) else list(given))
-    except (TypeError, ValueError):  # Nothing that can be counted through, or rows of several lengths.
-        raise InvalidInputError(
-            f"{what} is {short_repr(given)}, but (E, 2) whole numbers are needed: the two nodes of every edge."
-        ) from None
-    if edges.size == 0 and edges.dtype.kind == "f":
-        edges = np.zeros((0, 2), np.int64)
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"{what} has shape {edges.shape} and type {edges.dtype}, but (E, 2) whole numbers are needed: the two nodes"
-            " of every edge."
-        )
-    if edges.size and edges.min() < 0:
-        raise InvalidInputError(f"{what} names node {int(edges.min())}, but nodes are numbered from 0.")
-    if edges.size:
-        as_count(f"the largest node in {what}", int(edges.max()))
-    return edges.astype(np.int64)
-
-
-def _numbers(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, " E"]:
-    return edges[:, 0] * nodes + edges[:, 1]
-
-
-def _sorted_edges(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, "F 2"]:
-    """Return edges in order, none twice; as single numbers, which are sorted ten times as fast as pairs."""
-    return np.stack(np.divmod(np.unique(_numbers(edges, nodes)), nodes), -1)
 
 
 def _require_ways(edges: Int[np.ndarray, "E 2"], nodes: int, destinations: tuple[int, ...]) -> None:
