@@ -5,6 +5,7 @@ from robustirl._runtime.cache import enable_cache as enable_cache
 from robustirl._runtime.cache import processor as processor
 from robustirl._runtime.cache import use_compilation_cache as use_compilation_cache
 from robustirl._runtime.collection import collect_rarely as collect_rarely
+from robustirl._runtime.collection import set_rare_collection as set_rare_collection
 from robustirl._runtime.compilation import compilation as compilation
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
 from robustirl._runtime.deprecations import renamed_fields as renamed_fields

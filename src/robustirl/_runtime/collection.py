@@ -22,8 +22,13 @@ def collect_rarely(threshold: int = RARELY) -> Iterator[None]:
         5000
     """
     before = gc.get_threshold()
-    gc.set_threshold(threshold, *before[1:])
+    set_rare_collection(threshold)
     try:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def set_rare_collection(threshold: int = RARELY) -> None:
+    """Look for garbage less often for the rest of a process that is ours, as a worker is; see `collect_rarely`."""
+    gc.set_threshold(threshold, *gc.get_threshold()[1:])

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from robustirl._runtime import start_children_without_interrupts
+from robustirl._runtime import set_rare_collection, start_children_without_interrupts
 from robustirl.errors import RobustIRLError
 
 Submit = Callable[..., list["concurrent.futures.Future[Any]"]]
@@ -98,6 +98,7 @@ def _start(counter: Any, prepare: Callable[..., object] | None, given: tuple[obj
     """Make a fresh process a worker, tied to a core of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Where it cannot be masked, as on Windows.
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    set_rare_collection()
     with counter.get_lock():
         place = counter.value
         counter.value += 1
