@@ -6,8 +6,8 @@ An array of more than a few numbers is described by three sums in which every en
 import dataclasses
 import enum
 import json
+import os
 from collections.abc import Mapping, Set
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,9 +15,10 @@ import jax
 import numpy as np
 
 from robustirl.mdp import MDP
+from tests.goldens import FOLDER as GOLDEN
+from tests.goldens import WRITE
 
 FEW = 8
-GOLDEN = Path(__file__).parent / "golden"
 
 
 def fingerprint(value: Any) -> Any:
@@ -72,15 +73,24 @@ def differences(now: Any, before: Any, place: str = "") -> list[str]:
     return [] if now == before else [f"{place} is {now!r}, and was {before!r}"]
 
 
-def read_golden(name: str) -> Any:
-    """What was written before."""
-    return json.loads((GOLDEN / name).read_text(encoding="utf-8"))
+def require_golden_parts(name: str, found: dict[str, Any]) -> None:
+    """Compare descriptions with those of the same names in `tests/golden/NAME`; `make goldens` writes them anew."""
+    path = GOLDEN / name
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    now = {key: fingerprint(part) for key, part in found.items()}
+    if os.environ.get(WRITE):
+        path.write_text(_as_text({**before, **now}), encoding="utf-8")
+        return
+    changed = [line for key, part in now.items() for line in differences(part, before.get(key), key)]
+    if changed:
+        shown = "\n".join(changed[:12])
+        raise AssertionError(f"{name} has changed; if this is meant, run `make goldens`, and look at it:\n{shown}")
 
 
-def write_golden(name: str, found: dict[str, Any]) -> None:
-    """Write the descriptions, a line for each part of a part."""
+def _as_text(found: dict[str, Any]) -> str:
+    """The descriptions as JSON, a line for each part of a part."""
     parts = []
     for key, part in found.items():
         inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(each, ensure_ascii=False)}" for k, each in part.items())
         parts.append(f" {json.dumps(key)}: {{\n{inner}\n }}")
-    (GOLDEN / name).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

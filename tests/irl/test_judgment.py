@@ -1,6 +1,6 @@
 """Verdicts in words: each fact that should keep one from a policy does.
 
-`python -m tests.irl.test_judgment` writes the golden judgments anew.
+`make goldens` writes the golden judgments anew.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from robustirl.irl._result import Status
 from robustirl.irl.judgment import decisive_gap
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, state_occupancy
-from tests.fingerprints import differences, read_golden, write_golden
+from tests.fingerprints import require_golden_parts
 
 # Two states to move between, an end that can be reached from both, and an island that cannot be reached.
 KERNEL = np.zeros((4, 2, 4))
@@ -236,15 +236,8 @@ class _Ended:
         return getattr(self._verdict, name)
 
 
-def _judgments():
+def test_every_fact_decides_where_it_should():
     fits = [fit(world(), occupancy(leaving=0.9), alpha=alpha) for alpha in (1.0, 0.8)]
     rng = np.random.default_rng(0)
-    return {"judgments": {str(number): str(_judged(fits, rng)) for number in range(160)}}
-
-
-def test_every_fact_decides_where_it_should():
-    assert differences(_judgments(), read_golden("judgments.json")) == []
-
-
-if __name__ == "__main__":
-    write_golden("judgments.json", _judgments())
+    found = {str(number): str(_judged(fits, rng)) for number in range(160)}
+    require_golden_parts("judgments.json", {"judgments": found})

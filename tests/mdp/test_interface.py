@@ -76,7 +76,7 @@ MEASURE, POLICY = np.array([[0.1, 0.0], [0.2, 0.3], [0.3, 0.1]]), np.array([[1.0
 OTHER = np.array([[[0.5, 0.5, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 1]], [[0.2, 0.2, 0.6], [0, 0, 1]]])
 
 
-def moved(row: np.ndarray, mass: float) -> np.ndarray:
+def moved(row, mass):
     """A row of which so much mass goes from the successors of highest value to the state of lowest value."""
     row = row.copy()
     for state in np.argsort(-VALUE):

@@ -1,13 +1,11 @@
 """The runs, worlds and conditions of the paper's experiments and of the studies are those that were decided.
 
-`python -m tests.paper.test_settings` writes them anew.
+`make goldens` writes them anew.
 """
 
 import collections
 import dataclasses
-import sys
 
-import jax
 import numpy as np
 import pytest
 
@@ -34,9 +32,7 @@ from robustirl.paper.studies import (
 )
 from robustirl.paper.studies.physics import PhysicsStudy
 from robustirl.paper.studies.physics_worlds import SCALES
-from tests.fingerprints import differences, fingerprint, read_golden, write_golden
-
-FILE = "settings.json"
+from tests.fingerprints import require_golden_parts
 
 
 def columns(specs):
@@ -125,10 +121,4 @@ PARTS = {"catalog": catalog, "runs": runs, "conditions": conditions, "worlds": w
 
 @pytest.mark.parametrize("part", PARTS)
 def test_what_is_run_is_what_was_decided(part):
-    assert differences(fingerprint(PARTS[part]()), read_golden(FILE)[part]) == []
-
-
-if __name__ == "__main__":
-    with jax.enable_x64(False):
-        write_golden(FILE, {name: fingerprint(make()) for name, make in PARTS.items()})
-    sys.stdout.write(f"wrote {FILE}\n")
+    require_golden_parts("settings.json", {part: PARTS[part]()})

@@ -1,14 +1,12 @@
 """Tables of the studies, made from invented runs, are those that somebody has looked at.
 
-`python -m tests.paper.test_tables` writes them anew. What a statistic is by hand is in the tests of its study.
+`make goldens` writes them anew. What a statistic is by hand is in the tests of its study.
 """
 
 import dataclasses
 import itertools
-import sys
 import typing
 
-import jax
 import numpy as np
 import pytest
 
@@ -39,9 +37,7 @@ from robustirl.paper.studies.alpha_runs import AlphaRecord, AlphaSpec
 from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsRecord, PhysicsSpec
 from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.transfer_families import Change
-from tests.fingerprints import differences, fingerprint, read_golden, write_golden
-
-FILE = "tables.json"
+from tests.fingerprints import require_golden_parts
 
 
 def invent(kind, rng, /, **given):
@@ -219,10 +215,4 @@ PARTS = {"alpha": of_alpha, "runs": of_runs, "studies": of_studies, "buses": of_
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_table_is_what_it_was(part):
-    assert differences(fingerprint(PARTS[part](np.random.default_rng(0))), read_golden(FILE)[part]) == []
-
-
-if __name__ == "__main__":
-    with jax.enable_x64(False):
-        write_golden(FILE, {name: fingerprint(make(np.random.default_rng(0))) for name, make in PARTS.items()})
-    sys.stdout.write(f"wrote {FILE}\n")
+    require_golden_parts("tables.json", {part: PARTS[part](np.random.default_rng(0))})
