@@ -30,6 +30,7 @@ os.environ.setdefault("XLA_FLAGS", QUICK_COMPILATION)
 
 import hypothesis
 import jax
+import jaxtyping
 import pytest
 
 from robustirl._runtime import tracebacks, use_compilation_cache
@@ -60,6 +61,12 @@ def computes_with_jax(path: pathlib.Path) -> bool:
     return "jax.numpy" in path.read_text()
 
 
+@functools.cache
+def has_stand_ins(path: pathlib.Path) -> bool:
+    """Return whether a test file has stand-ins, which are not of the types that they stand for."""
+    return "SimpleNamespace" in path.read_text()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     """Import such files in double precision, for the arrays that they make at their top."""
@@ -73,6 +80,31 @@ def pytest_make_collect_report(collector):
 def precision(request):
     """Run the tests of such files in double precision."""
     with jax.enable_x64(computes_with_jax(request.path)):  # Whatever an earlier test may have left behind.
+        yield
+
+
+@contextlib.contextmanager
+def types_not_checked():
+    """Switch the run-time type checker of `make test-all` off."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.fixture
+def mistyped():
+    """Check no types during a test that gives values of wrong types on purpose, for the sentences that refuse them."""
+    with types_not_checked():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stand_ins(request):
+    """Check no types in files with stand-ins."""
+    with types_not_checked() if has_stand_ins(request.path) else contextlib.nullcontext():
         yield
 
 

@@ -1,8 +1,5 @@
 """Every door of the library refuses every fault of its class by one printable sentence, in time."""
 
-import ast
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -11,24 +8,14 @@ import pytest
 from robustirl.errors import InvalidInputError
 from torture import classes
 from torture.classes import BadInput, attempt
-from torture.classes.walk import CALLS, COMMANDS, Outcome, walk
+from torture.classes.walk import CALLS, COMMANDS, walk
 from torture.targets import UnclearError
-
-MISTYPED = ("contents", "numbers")
-"""Classes with values of other types than annotated, at which a run-time type checker would speak first."""
-WALK = "from torture.classes.walk import CALLS, walk; print(repr(tuple(walk(CALLS[{name!r}]()))))"
-
-
-def walk_unchecked(name):
-    """Walk a class in a process of its own, without the run-time type checker of this one."""
-    done = subprocess.run([sys.executable, "-c", WALK.format(name=name)], capture_output=True, text=True, check=True)
-    return Outcome(*ast.literal_eval(done.stdout))
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_every_fault_of_a_class_is_one_sentence(name, pytestconfig):
-    checked = pytestconfig.getoption("--jaxtyping-packages") and name in MISTYPED
-    outcome = walk_unchecked(name) if checked else walk(CALLS[name]())
+@pytest.mark.usefixtures("mistyped")
+def test_every_fault_of_a_class_is_one_sentence(name):
+    outcome = walk(CALLS[name]())
     assert outcome.broken == []
     assert outcome.slowest < classes.SLOWEST
 

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_line, single_precision
 from robustirl.control.evaluation import require_reward
@@ -271,7 +271,7 @@ def take_in_stretches(
 
 def _measure(
     field: Field, policy: GaussianPolicy, key: PRNGKeyArray, episodes: int, horizon: int
-) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+) -> tuple[Float[Array, " N"], Int[Array, " N"]]:
     first, second = jax.random.split(key)
     states = field.initial(jax.random.split(first, episodes))
     walkers = Walkers(states, jnp.zeros(episodes, int), jnp.zeros(episodes, dtype=float))

@@ -9,7 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from robustirl.control.ppo import Agents, PPOConfig, RewardFunction, improve
 from robustirl.control.segments import Segment, Walkers
@@ -66,7 +66,7 @@ class Run(eqx.Module):
     walkers: Walkers
     memory: Tree
     recent: Float[Array, "*batch T N d"]
-    key: PRNGKeyArray
+    key: Key[Array, "*batch"]
 
 
 class Progress(eqx.Module):

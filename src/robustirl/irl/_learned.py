@@ -46,8 +46,8 @@ class Learned(Parameters):
         self.inference_, self.alpha_selection_ = inference, selection
 
     @property
-    def reward_(self) -> Float[AnyArray, " S"]:
-        """`[S]`, the learned reward."""
+    def reward_(self) -> Float[AnyArray, " S"] | Float[AnyArray, "S A"]:
+        """`[S]`, the learned reward, or `[S, A]` if the reward model is one of states and actions."""
         return self._fitted().reward
 
     @property
