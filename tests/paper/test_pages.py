@@ -16,8 +16,8 @@ from robustirl import envs
 from robustirl.envs import PUBLISHED
 from robustirl.explorer import Pool
 from robustirl.paper.continuous import explorer_rows as continuous_rows
+from robustirl.paper.continuous import pictures as continuous_pictures
 from robustirl.paper.continuous import report as continuous_report
-from robustirl.paper.continuous import reproduce as continuous_pictures
 from robustirl.paper.continuous.specs import ContinuousRecord, ContinuousSpec, ExpertRecord, ExpertSpec
 from robustirl.paper.continuous.statistics import CellStatistics, Estimate
 from robustirl.paper.finite import catalog, drawing
@@ -278,3 +278,32 @@ def test_reasons_for_a_difference_are_tried_in_order():
     assert reason(-120.0, -103.0, -96.9) == "start noise, nearly"
     assert reason(-97.0, -90.0, -96.9) == "start noise, nearly"
     assert reason(-96.9, -90.0, -103.1) == "not explained"
+
+
+def test_the_landscape_is_that_of_a_typical_seed_at_the_largest_mismatch():
+    returns = {0: -400.0, 1: -420.0, 2: -410.0, 3: -430.0}
+    runs = [
+        dataclasses.replace(
+            one, mean_return=returns[seed] + 50 * (one.spec.alpha < 1), spec=dataclasses.replace(one.spec, seed=seed)
+        )
+        for one in learners()
+        if one.spec.seed == 0
+        for seed in returns
+    ]
+    held = {one.spec for one in runs} | {ExpertSpec(0.0), ExpertSpec(0.1)}
+    drawn = []
+
+    class AStore(SimpleNamespace):
+        def __contains__(self, spec):
+            return spec in held
+
+    store = AStore(**vars(a_store(runs)), result=lambda spec: spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robustirl.paper.figures.figure_landscape", lambda *found, note: drawn.append((*found, note)))
+        continuous_pictures._landscape(store)
+        held.remove(drawn[0][2])
+        assert continuous_pictures._landscape(store) is None
+    expert, standard, robust, note = drawn[0]
+    # The lower one in the middle of the four, in the cell of the calm learner and the noisy expert.
+    assert standard == ContinuousSpec(0.0, 0.1, 1.0, 1)
+    assert (expert, robust, note) == (standard.expert, ContinuousSpec(0.0, 0.1, 0.9, 1), "seed 1")
