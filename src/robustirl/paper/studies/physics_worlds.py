@@ -48,7 +48,7 @@ SCALES = {
     "cart-pole-swing-up": TrainingScale(600_000, 1_000_000),
     "double-pendulum": TrainingScale(1_500_000, 1_500_000),
     "inverted-double-pendulum": TrainingScale(6_000_000, 1_500_000, _EXPERT, _WIDE, iterations=ONE_STEP),
-    "hopper": TrainingScale(10_000_000, 3_000_000, _RUNNER, _WIDER, iterations=THREE_STEPS),
+    "hopper": TrainingScale(8_000_000, 3_000_000, _RUNNER, _WIDER, iterations=THREE_STEPS),
     "half-cheetah": TrainingScale(20_000_000, 4_000_000, _RUNNER, _WIDER, iterations=THREE_STEPS),
     "walker-2d": TrainingScale(16_000_000, 4_000_000, _RUNNER, _WIDER, iterations=FOUR_STEPS),
 }
