@@ -15,6 +15,7 @@ import pytest
 from robustirl import envs
 from robustirl.envs import PUBLISHED
 from robustirl.explorer import Pool
+from robustirl.paper import figures as paper_figures
 from robustirl.paper.continuous import explorer_rows as continuous_rows
 from robustirl.paper.continuous import pictures as continuous_pictures
 from robustirl.paper.continuous import report as continuous_report
@@ -145,7 +146,47 @@ def continuous_rows_of():
     return "\n".join(lines)
 
 
+def drawings():
+    """What every experiment has drawn, under two kernels, of one layout and of two."""
+    lines = []
+
+    def stand_in(name):
+        def figure(*given, **options):
+            first = next((one.name for one in given if isinstance(one, envs.Environment)), "")
+            count = next(len(one) for one in given if isinstance(one, list))
+            known = "published" if any(isinstance(one, dict) for one in given) else ""
+            note = next((one for one in given if isinstance(one, str)), options.pop("note", ""))
+            lines.append(f"    {name} {first} {count} runs {known} ({note}) {options or ''}".rstrip())
+
+        return figure
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in vars(paper_figures) if name.startswith("figure_")]:
+            patch.setattr(paper_figures, name, stand_in(name))
+        for names, seeds in (
+            (("gridworld-1", "gridworld-4"), None),
+            (("objectworld",), (0, 1)),
+            (("three-state",), None),
+        ):
+            grid = catalog.Grid(names, tuple((OPTIONS | ({} if seeds is None else {"seeds": seeds})).items()))
+            for model in (
+                ("uniform-state", PUBLISHED)
+                if names[0] != "three-state"
+                else (envs.make("three-state").noise_models[0],)
+            ):
+                for experiment in catalog.choose(["all"]):
+                    records = [record_of(spec) for spec in experiment.specs(grid, model)]
+                    lines.append(f"{experiment.name} of {', '.join(names)} under {model}: {len(records)} runs")
+                    made = experiment.draw(grid, model, records)
+                    lines.extend(f"  {one.name}" for one in made)
+                    for one in made:
+                        one.make()
+                    assert experiment.draw(grid, model, []) == []
+    return "\n".join(lines)
+
+
 PAGES = {
+    "drawings.txt": drawings,
     "finite.html": lambda: finite_page(plan(), some([record_of(spec) for spec in plan().specs]), misses()),
     "finite-one.html": lambda: finite_page(
         plan(("best-alpha",), ("uniform-state",), steps=100),
