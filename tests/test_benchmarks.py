@@ -217,3 +217,8 @@ def test_a_quick_run_measures_and_reports(tmp_path):
     subprocess.run(command, check=True)
     assert "NumPy" in page.read_text(encoding="utf-8")
     assert (tmp_path / "images" / "scale-time.png").exists()
+
+
+def test_the_tables_of_roads_are_those_of_their_file(load):
+    report = load("roads_report")
+    assert report.tables(json.loads(report.KEPT.read_text("utf-8"))) == report.PAGE.read_text("utf-8")
