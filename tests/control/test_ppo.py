@@ -13,10 +13,11 @@ from robustirl.control import PPOConfig, measure_returns, network_policy, train_
 from robustirl.control.networks import Scale
 from robustirl.control.policy_gradient import Players
 from robustirl.control.ppo import _advantages, as_field, create, improve
-from robustirl.control.ppo_training import train_policies
+from robustirl.control.ppo_training import settle, train_policies
 from robustirl.control.segments import Field, Segment, start, walk
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
+from tests.control.worlds import Line
 
 SMALL = PPOConfig(environments=8, segment=16, hidden=(8,))  # The shapes of the examples in docstrings.
 
@@ -121,6 +122,37 @@ def test_several_worlds_are_spread_over_the_environments():
     worlds = [physics.make("pendulum", mass=mass) for mass in (1.0, 2.0, 3.0)]
     field = as_field(worlds, 7)
     np.testing.assert_allclose(field.world.parameters["mass"], [1, 2, 3, 1, 2, 3, 1])
+
+
+def test_what_a_training_is_put_together_from():
+    class Endless(Line):
+        horizon = 37
+
+    given, line = [0.0, -1.0, 5.0], Line([0.0, -1.0, 5.0], discount=0.7)
+    with single_precision():
+        settings = [
+            settle(line, 0.9, 128 * 45, SMALL, None),
+            settle(Endless(given), 0.9, 128, SMALL, None),
+            settle(line, 0.9, 128, SMALL, 50),
+        ]
+    assert [setting.horizon for setting in settings] == [200, 37, 50]
+    assert [setting.updates for setting in settings] == [46, 1, 1]  # Stretches of two.
+    np.testing.assert_allclose([float(settings[0].alpha), float(settings[0].discount)], [0.9, 0.7], rtol=1e-6)
+    with pytest.raises(InvalidInputError, match="the horizon is 0"), single_precision():
+        settle(line, 0.9, 128, SMALL, 0)
+    with pytest.raises(InvalidInputError, match="1 worlds and 2 keys were given, but one key a world is needed"):
+        train_policies([line], keys=[jax.random.key(0)] * 2)
+    with pytest.raises(InvalidInputError, match="0 worlds and 0 keys"):
+        train_policies([], keys=[])
+
+
+def test_episodes_begin_at_ages_spread_over_half_of_the_horizon():
+    with single_precision():
+        field = Field(Line([0.0, -1.0, 5.0]), each=False)
+        walkers = start(field, 4, 11, jax.random.key(0))
+    assert walkers.ages.tolist() == [0, 1, 2, 3]  # 5 · n // 4.
+    np.testing.assert_array_equal(walkers.states, [[1.0]] * 4)
+    assert not walkers.totals.any()
 
 
 def test_what_cannot_be_trained_is_refused():

@@ -35,6 +35,26 @@ def test_the_rule_is_relative_to_the_value_or_to_the_unit(value, scale):
     assert not rule().satisfied(jnp.asarray(jnp.nan), jnp.array(value))
 
 
+def test_a_limit_is_an_error_that_no_solution_may_exceed_unless_rounding_makes_it():
+    value = jnp.array([1.0, -8.0])  # The goal is 8e-3, and 16 · 8 · EPS / 0.25 is the least that can be certified.
+    least = 16 * EPS * 8 / 0.25
+
+    def ends(residual, limit):
+        bounded = StoppingRule(jnp.asarray(1e-3), jnp.asarray(0.75), jnp.asarray(2.0), limit=jnp.asarray(limit))
+        verdict = bounded.verdict(jnp.asarray(residual), value, jnp.asarray(3))
+        return bool(bounded.satisfied(jnp.asarray(residual), value)), bool(verdict.converged)
+
+    assert ends(0.25 * 7e-3, limit=1.0) == (True, True)
+    assert ends(0.25 * 9e-3, limit=1.0) == (False, False)  # A large limit does not loosen the goal,
+    assert ends(0.25 * 7e-3, limit=5e-3) == (False, False)  # and a small one tightens it,
+    assert ends(0.25 * 4e-3, limit=5e-3) == (True, True)
+    assert ends(0.0, limit=least / 8) == (
+        True,
+        False,
+    )  # down to what rounding allows, which does not count as converged.
+    assert ends(0.25 * least, limit=least / 8) == (False, False)
+
+
 @pytest.mark.parametrize(
     ("temperatures", "reward", "unit"),
     [
