@@ -37,12 +37,12 @@ from robustirl.irl.mce.callbacks import Callback as Callback
 from robustirl.irl.mce.callbacks import Step as Step
 from robustirl.irl.mce.dynamics import JointModel as JointModel
 from robustirl.irl.mce.dynamics import MixtureDynamics as MixtureDynamics
+from robustirl.irl.mce.evidence_checks import matched_occupancy as matched_occupancy
 from robustirl.irl.mce.fit import PAPER_SETTINGS as PAPER_SETTINGS
 from robustirl.irl.mce.fit import PAPER_STEPS as PAPER_STEPS
 from robustirl.irl.mce.fit import fit as fit
 from robustirl.irl.mce.fit import fit_batch as fit_batch
 from robustirl.irl.mce.fit import fit_many as fit_many
-from robustirl.irl.mce.problem import matched_occupancy as matched_occupancy
 from robustirl.irl.mce.result import Diagnosis as Diagnosis
 from robustirl.irl.mce.result import Fit as Fit
 from robustirl.irl.mce.result import FitVerdict as FitVerdict

@@ -25,8 +25,8 @@ from robustirl.irl.alpha_rules import (
 from robustirl.irl.arrivals import arrivals, chances_of_arrival
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.likelihood import move_log_likelihoods
+from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
-from robustirl.irl.mce.problem import matched_occupancy
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM, paper_optimizer
 from robustirl.mdp import MDP, as_alpha, as_world

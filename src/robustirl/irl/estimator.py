@@ -37,8 +37,9 @@ from robustirl.irl.inputs import understand_demonstrations
 from robustirl.irl.judgment import is_matched
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.mce.callbacks import Callback
+from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
-from robustirl.irl.mce.problem import LIKELIHOOD, matched_occupancy
+from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL
 from robustirl.irl.saving import load_estimator, save_estimator

@@ -27,7 +27,8 @@ from robustirl.demonstrations import Choices, Demonstrations, as_choices
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.choice_likelihood import log_policy, outcome_scores, scores
 from robustirl.irl.mce.dynamics import JointModel, game_at, outcome_log_probabilities
-from robustirl.irl.mce.problem import LIKELIHOOD, Problem, Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
+from robustirl.irl.mce.problem import LIKELIHOOD, Problem
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, mixture
 from robustirl.planning import Temperatures, two_player_backup

@@ -18,8 +18,9 @@ from robustirl.demonstrations import Choices, Demonstrations, as_choices, estima
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import select_alpha
+from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import fit
-from robustirl.irl.mce.problem import LIKELIHOOD, matched_occupancy
+from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, as_world
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward

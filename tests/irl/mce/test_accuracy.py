@@ -9,7 +9,7 @@ from robustirl import envs
 from robustirl.irl import ADAM, LBFGS, fit
 from robustirl.irl.mce import accuracy
 from robustirl.irl.mce.objective import Neighbor
-from robustirl.irl.mce.problem import Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.mdp import MarkovGame
 from robustirl.planning import Temperatures, solve, state_occupancy
 

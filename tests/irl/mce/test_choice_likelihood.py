@@ -10,7 +10,7 @@ from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.irl import ADAM, NEWTON, SCORING, JointModel, MixtureDynamics, RobustIRL, fit, infer
 from robustirl.irl.mce.objective import Neighbor
-from robustirl.irl.mce.problem import Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.mdp import MDP, uniform_policy
 from robustirl.planning import Temperatures, invert_policy, solve, state_action_occupancy, stopping_rule
 from robustirl.rewards import LinearReward, TabularReward

@@ -10,7 +10,7 @@ import pytest
 from robustirl._runtime import double_precision
 from robustirl.irl import fit, fit_many, paper_optimizer
 from robustirl.irl.mce import padding
-from robustirl.irl.mce.problem import Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.irl.mce.programs import advance_compiled
 from robustirl.mdp import MDP, SuccessorKernel
 from robustirl.planning import Temperatures

@@ -9,7 +9,7 @@ from robustirl.irl import ADAM
 from robustirl.irl.mce import accuracy
 from robustirl.irl.mce.objective import Neighbor
 from robustirl.irl.mce.prediction import DIFFERENCES, Trail, first_trail
-from robustirl.irl.mce.problem import Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.planning import Temperatures
 
 STATES = 6

@@ -7,7 +7,8 @@ import pytest
 
 from robustirl.irl import NEWTON, SETTLING_ADAM
 from robustirl.irl.mce.optimizer_choice import LARGEST_NEWTON
-from robustirl.irl.mce.problem import Settings, as_reward_models, history_capacity, prepare
+from robustirl.irl.mce.preparation import Settings, as_reward_models, prepare
+from robustirl.irl.mce.problem import history_capacity
 from robustirl.mdp import MDP, BandedKernel
 from robustirl.planning import Temperatures
 from robustirl.rewards import LinearReward, TabularReward

@@ -9,7 +9,7 @@ from robustirl import envs
 from robustirl._runtime import double_precision
 from robustirl.irl import fit
 from robustirl.irl.mce import renumbering
-from robustirl.irl.mce.problem import Settings, prepare
+from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.mdp import Order
 from robustirl.planning import Temperatures
 from robustirl.rewards import LinearReward

@@ -1,7 +1,7 @@
 """Read and write files of demonstrations: `save` and `load` by suffix, exact in both directions.
 
-    .npz       NumPy arrays `states`, `actions`, `lengths`, `terminated`, and `schema`
-    .jsonl     a header, then one JSON object per episode: `states`, `actions`, `terminated`
+    .npz       NumPy arrays (see `npz.py`)
+    .jsonl     a header, then one JSON object per episode (see `json_lines.py`)
     .csv       one row per state (see `tables.py` and `csv_files.py`)
     .parquet   the same table (see `parquet.py`)
 
@@ -10,34 +10,26 @@ Actions, ends and names are absent if they are unknown.
 No format runs code when it is read. A file is replaced whole or left as it was.
 """
 
-import dataclasses
-import io
-import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import numpy as np
 
 from robustirl._runtime import (
     is_folder,
-    one_line,
-    read_arrays,
     read_regular,
     require_output_file,
     require_output_folder,
-    short_repr,
     short_traceback,
     write_atomically,
 )
-from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
-from robustirl.demonstrations.io.csv_files import csv_text, read_csv, require_names
+from robustirl.demonstrations.io.csv_files import csv_text, read_csv
 from robustirl.demonstrations.io.imitation import read_imitation_folder, write_imitation_folder
+from robustirl.demonstrations.io.json_lines import jsonl_bytes, read_jsonl
 from robustirl.demonstrations.io.minari import from_minari, to_minari
+from robustirl.demonstrations.io.npz import npz_bytes, read_npz
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
 from robustirl.demonstrations.io.tables import Names, TableOptions
-from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 
@@ -145,12 +137,12 @@ def load(
 def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOptions()) -> tuple[Demonstrations, str]:
     """Return what `load` reads, and the line that says what was understood."""
     if str(path).startswith(MINARI):
-        _require_no_options(str(path), options)
+        options.require_none(str(path))
         found = from_minari(str(path).removeprefix(MINARI))
         return found, f"{path}: {found.describe()}"
     path = Path(str(path).removeprefix(IMITATION))
     if is_folder(path):
-        _require_no_options(str(path), options)
+        options.require_none(str(path))
         found = read_imitation_folder(path)
         return found, f"{path}, trajectories of imitation: {found.describe()}"
     # Tab-separated files of others are read, and never written.
@@ -180,145 +172,11 @@ def _is_missing(path: Path) -> bool:
     return False
 
 
-def _npz_bytes(demonstrations: Demonstrations) -> bytes:
-    arrays = {name: getattr(demonstrations, name) for name in ("states", "lengths")}
-    if demonstrations.ends_known:
-        arrays["terminated"] = demonstrations.terminated
-    if demonstrations.actions is not None:
-        arrays["actions"] = demonstrations.actions
-    arrays |= {name: np.array(words) for name, words in demonstrations.names.items() if words is not None}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, schema=np.int64(SCHEMA), **arrays)
-    return buffer.getvalue()
-
-
-def _read_npz(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
-    _require_no_options(path, options)
-    try:
-        arrays = read_arrays(content)
-    except ValueError as error:
-        raise InvalidInputError(f"{path} is damaged or not an .npz file of plain arrays ({error}).") from None
-    for name in ("schema", "states", "lengths"):
-        if name not in arrays:
-            raise InvalidInputError(
-                f"{path} has no array {name!r}, only {_some(arrays)};"
-                " give schema, states, lengths and, if they are known, actions and terminated."
-            )
-    require_schema(path, arrays["schema"].item() if arrays["schema"].ndim == 0 else arrays["schema"].tolist())
-    try:
-        states, lengths = (as_whole_numbers(f"the array {name!r}", arrays[name]) for name in ("states", "lengths"))
-        actions = as_whole_numbers("the array 'actions'", arrays["actions"]) if "actions" in arrays else None
-        ends = as_flags(arrays["terminated"], lengths.size) if "terminated" in arrays else None
-        names = {name: arrays[name].tolist() for name in ("state_names", "action_names") if name in arrays}
-        found = Demonstrations(states, actions, lengths, ends, **names)
-        return found, f"{path}: {found.describe()}"
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-
-
-def _some(names: Iterable[str], most: int = 6) -> str:
-    """Return a few names of many."""
-    kept = sorted(names)
-    more = f" and {len(kept) - most} more" if len(kept) > most else ""
-    return (", ".join(kept[:most]) or "nothing") + more
-
-
-def _jsonl_bytes(demonstrations: Demonstrations) -> bytes:
-    header = {
-        "format": NAME,
-        "schema": SCHEMA,
-        "episodes": len(demonstrations),
-        "has_actions": demonstrations.has_actions,
-    }
-    if not demonstrations.ends_known:
-        header["ends_known"] = False
-    header |= {name: words for name, words in demonstrations.names.items() if words is not None}
-    lines = [json.dumps(header)]
-    for states, actions, terminated in demonstrations:
-        line: dict[str, object] = {"states": states.tolist()}
-        if actions is not None:
-            line["actions"] = actions.tolist()
-        lines.append(json.dumps(line | ({"terminated": terminated} if demonstrations.ends_known else {})))
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
-    _require_no_options(path, options)
-    try:
-        lines = content.decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
-    header = _json_object(path, 1, lines[0])
-    if header.get("format") != NAME or not isinstance(header.get("has_actions"), bool):
-        raise InvalidInputError(
-            f'line 1 of {path} is not the header that is needed, {{"format": "{NAME}", "schema": {SCHEMA},'
-            ' "episodes": how many, "has_actions": true or false}.'
-        )
-    require_schema(path, header.get("schema"))
-    if header.get("episodes") != len(lines) - 1:
-        raise InvalidInputError(
-            f"{path} has {len(lines) - 1} episodes, but its header says {short_repr(header.get('episodes'))};"
-            " it was cut off, or the header needs correcting."
-        )
-    ends_known = header.get("ends_known", True) is not False
-    names = {name: header[name] for name in ("state_names", "action_names") if name in header}
-    require_names(names, f"line 1 of {path}")
-    states, actions, terminated = [], [], []
-    for number, text in enumerate(lines[1:], start=2):
-        line = _json_object(path, number, text)
-        for name, needed in (("states", True), ("terminated", ends_known), ("actions", header["has_actions"])):
-            if (name in line) != needed:
-                raise InvalidInputError(
-                    f"line {number} of {path} has {'no' if needed else 'a'} field {name!r},"
-                    f" {'which is needed' if needed else 'although the header says that there is none'}."
-                )
-        if ends_known and not isinstance(line["terminated"], bool):
-            raise InvalidInputError(
-                f"`terminated` is {short_repr(line['terminated'])} in line {number} of {path}, but true or false is"
-                " needed."
-            )
-        states.append(as_whole_numbers(f"line {number} of {path}: the array of states", line["states"]))
-        if header["has_actions"]:
-            actions.append(as_whole_numbers(f"line {number} of {path}: the array of actions", line["actions"]))
-            if actions[-1].size != states[-1].size - 1:
-                raise InvalidInputError(
-                    f"line {number} of {path} has {states[-1].size} states and {actions[-1].size} actions,"
-                    " but one action fewer than states is needed."
-                )
-        terminated.append(line.get("terminated"))
-    try:
-        joined = np.concatenate(actions) if header["has_actions"] else None
-        lengths, ends = [len(episode) for episode in states], terminated if ends_known else None
-        found = Demonstrations(np.concatenate(states), joined, lengths, ends, **names)
-        return found, f"{path}: {found.describe()}"
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-
-
-def _json_object(path: str, number: int, text: str) -> dict:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"line {number} of {path} is not JSON ({one_line(error)}); it may have been cut off."
-        ) from None
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"line {number} of {path} is not a JSON object; write one object an episode.")
-    return value
-
-
-def _require_no_options(path: str, options: TableOptions) -> None:
-    """Refuse options that only tables have a use for."""
-    for name, value in dataclasses.asdict(options).items():
-        if value and name not in ("command_line", "renumbered"):
-            raise InvalidInputError(f"{name} is for tables (.csv, .parquet), but {path} is none; leave it out.")
-
-
 _Write = Callable[[Demonstrations], bytes]
 _Read = Callable[[bytes, str, TableOptions], tuple[Demonstrations, str]]
 _FORMATS: dict[str, tuple[_Write, _Read]] = {
-    ".npz": (_npz_bytes, _read_npz),
-    ".jsonl": (_jsonl_bytes, _read_jsonl),
+    ".npz": (npz_bytes, read_npz),
+    ".jsonl": (jsonl_bytes, read_jsonl),
     ".csv": (lambda demonstrations: csv_text(demonstrations).encode(), read_csv),
     ".parquet": (parquet_bytes, read_parquet),
 }

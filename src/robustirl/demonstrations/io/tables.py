@@ -76,6 +76,12 @@ class TableOptions:
             if getattr(self, name) not in (0, 1):
                 raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but 0 or 1 is needed.")
 
+    def require_none(self, path: str) -> None:
+        """Refuse options that only tables have a use for, because the file is none."""
+        for name, value in dataclasses.asdict(self).items():
+            if value and name not in ("command_line", "renumbered"):
+                raise InvalidInputError(f"{name} is for tables (.csv, .parquet), but {path} is none; leave it out.")
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:

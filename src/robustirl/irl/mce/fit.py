@@ -26,7 +26,8 @@ from robustirl.irl._callbacks import require_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.inputs import require_occupancy
 from robustirl.irl.mce.callbacks import Callback, Step
-from robustirl.irl.mce.problem import LIKELIHOOD, LIKELIHOOD_TOLERANCE, Prepared, Settings, is_standard, prepare
+from robustirl.irl.mce.preparation import Prepared, Settings, is_standard, prepare
+from robustirl.irl.mce.problem import LIKELIHOOD, LIKELIHOOD_TOLERANCE
 from robustirl.irl.mce.programs import learn_batch
 from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.mce.stretches import learn_one, learn_one_by_one

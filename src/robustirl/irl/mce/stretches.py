@@ -14,7 +14,8 @@ from robustirl.irl._callbacks import Interrupted, ask, run_with_callbacks, see_e
 from robustirl.irl.mce.callbacks import Callback, Step, SteppedFit
 from robustirl.irl.mce.loop import LoopState
 from robustirl.irl.mce.padding import pad_parameters, pad_problem
-from robustirl.irl.mce.problem import Prepared, Problem
+from robustirl.irl.mce.preparation import Prepared
+from robustirl.irl.mce.problem import Problem
 from robustirl.irl.mce.programs import advance_compiled, begin_compiled
 from robustirl.irl.mce.renumbering import order_fit, order_problem
 from robustirl.irl.mce.result import Fit
