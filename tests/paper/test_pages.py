@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robustirl import envs
+from robustirl import MDP, envs
 from robustirl.envs import PUBLISHED
 from robustirl.explorer import Pool
 from robustirl.paper import figures as paper_figures
@@ -26,7 +26,7 @@ from robustirl.paper.continuous.statistics import CellStatistics, Estimate
 from robustirl.paper.finite import catalog, drawing
 from robustirl.paper.finite.comparison import Cell, Explanation, compare
 from robustirl.paper.finite.explorer_rows import _best_paid, _bound_of, _directions, _ends, describe, setting
-from robustirl.paper.finite.layouts_report import write_layout_tables
+from robustirl.paper.finite.layouts_report import draw_layouts, write_layout_tables
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan
 from robustirl.paper.finite.specs import RunSpec
@@ -96,7 +96,8 @@ def some(records):
     return found
 
 
-def learners(**options):
+def learners(seeds=2, **options):
+    """Runs of three experts; of the noisiest one not every learner has learned."""
     return [
         ContinuousRecord(
             ContinuousSpec(learner, expert, alpha, seed, **options),
@@ -108,8 +109,9 @@ def learners(**options):
         )
         for learner in (0.0, 0.1)
         for alpha in (1.0, 0.9)
-        for expert in (0.0, 0.1)
-        for seed in range(2)
+        for expert in (0.0, 0.1, 0.2)
+        for seed in range(seeds)
+        if (learner, alpha, expert) != (0.1, 1.0, 0.2)
     ]
 
 
@@ -136,8 +138,9 @@ def layouts_table():
 def worlds():
     lines = []
     for name in ("gridworld-4", "objectworld", "three-state", "frozen-lake", "taxi"):
-        told = describe(envs.make(name), Pool())
-        lines += [name, *as_lines(json.loads(json.dumps(told))), ""]
+        pool = Pool()
+        told = describe(envs.make(name), pool)
+        lines += [name, *as_lines(json.loads(json.dumps(told | pool.sizes))), ""]
     return "\n".join(lines)
 
 
@@ -263,6 +266,9 @@ def test_directions_are_those_of_most_cells_and_ends_keep_whoever_enters():
     grid = envs.make("gridworld-4")
     world = grid.mdp(0.0)
     assert _directions(world, (6, 6)) == [(-1, 0), (0, 1), (1, 0), (0, -1)]
+    # From the middle of three states a coin decides between the others: on average nothing moves.
+    coin = MDP([[[1.0, 0.0, 0.0]], [[0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0]]], discount=0.9)
+    assert _ends(coin) == [0, 2]
     chain = envs.make("three-state").mdp(0.2)
     assert _ends(chain) == [1, 2]
 
@@ -322,8 +328,9 @@ def test_notes_name_the_seeds_and_the_algorithm():
         continuous_pictures._returns(
             a_store([one for one in learners(algorithm="paper") if one.spec.seed == 0]), best_only=True
         )
-        standard = [one for one in learners() if one.spec.alpha == 1]
-        assert continuous_pictures._returns(a_store(standard), best_only=True) is None
+        for alpha in (1.0, 0.9):
+            alone = [one for one in learners() if one.spec.alpha == alpha]
+            assert continuous_pictures._returns(a_store(alone), best_only=True) is None
     assert said == [
         "2 seeds; interquartile means, 95 % intervals",
         "algorithm: paper; 1 seed; interquartile means, 95 % intervals",
@@ -341,33 +348,57 @@ def test_reasons_for_a_difference_are_tried_in_order():
     assert reason(-96.9, -90.0, -103.1) == "not explained"
 
 
+class AStore(SimpleNamespace):
+    """A store, as far as pictures ask it; what it holds is the specs in `held`."""
+
+    def __contains__(self, spec):
+        return spec in self.held
+
+    def result(self, spec):
+        return spec
+
+
 def test_the_landscape_is_that_of_a_typical_seed_at_the_largest_mismatch():
-    returns = {0: -400.0, 1: -420.0, 2: -410.0, 3: -430.0}
+    returns = {0: -400.0, 1: -420.0, 2: -410.0, 3: -430.0, 4: -440.0}
     runs = [
-        dataclasses.replace(
-            one, mean_return=returns[seed] + 50 * (one.spec.alpha < 1), spec=dataclasses.replace(one.spec, seed=seed)
-        )
-        for one in learners()
-        if one.spec.seed == 0
-        for seed in returns
+        dataclasses.replace(one, mean_return=returns[one.spec.seed] + 50 * (one.spec.alpha < 1)) for one in learners(5)
     ]
-    held = {one.spec for one in runs} | {ExpertSpec(0.0), ExpertSpec(0.1)}
+    held = {one.spec for one in runs} | {ExpertSpec(noise) for noise in (0.0, 0.1, 0.2)}
     drawn = []
 
-    class AStore(SimpleNamespace):
-        def __contains__(self, spec):
-            return spec in held
+    def pictured(records, held):
+        return continuous_pictures._landscape(AStore(**vars(a_store(records)), held=held))
 
-    store = AStore(**vars(a_store(runs)), result=lambda spec: spec)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robustirl.paper.figures.figure_landscape", lambda *found, note: drawn.append((*found, note)))
-        continuous_pictures._landscape(store)
-        held.remove(drawn[0][2])
-        assert continuous_pictures._landscape(store) is None
-    expert, standard, robust, note = drawn[0]
-    # The lower one in the middle of the four, in the cell of the calm learner and the noisy expert.
-    assert standard == ContinuousSpec(0.0, 0.1, 1.0, 1)
-    assert (expert, robust, note) == (standard.expert, ContinuousSpec(0.0, 0.1, 0.9, 1), "seed 1")
+        patch.setattr(
+            "robustirl.paper.figures.figure_landscape", lambda *found, note: drawn.append((*found, note)) or "drawn"
+        )
+        assert pictured(runs, held) == "drawn"
+        expert, standard, robust, note = drawn[0]
+        for missing in (robust, expert):
+            assert pictured(runs, held - {missing}) is None
+        for alpha in (1.0, 0.9):
+            assert pictured([one for one in runs if one.spec.alpha == alpha], held) is None
+    # The one in the middle of the five, in the cell of the calm learner and the noisiest expert.
+    assert standard == ContinuousSpec(0.0, 0.2, 1.0, 1)
+    assert (expert, robust, note) == (standard.expert, ContinuousSpec(0.0, 0.2, 0.9, 1), "seed 1")
+
+
+def test_figures_of_layouts_are_of_those_that_a_measure_is_for(tmp_path):
+    drawn = []
+    settled = {0: -10.0, 1: -30.0, 2: -19.0, 3: -21.0}
+    runs = [dataclasses.replace(one, optimal_return=settled[one.spec.seed]) for one in layouts()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "robustirl.paper.figures.figure_layouts", lambda found, *words: drawn.append((len(found), words[-1]))
+        )
+        patch.setattr("robustirl.paper.figures.save_figure", lambda figure, path: [path])
+        names = ("gap", "discounted", "total")
+        assert draw_layouts(runs, "a model", tmp_path) == [tmp_path / f"layouts-{name}" for name in names]
+        bad = [dataclasses.replace(one, optimal_return=-99.0) for one in runs]
+        assert len(draw_layouts(bad, "a model", tmp_path)) == 2
+    words = "layouts, means and 95 % intervals; noise model: a model"
+    assert drawn[:3] == [(72, f"4 {words}"), (72, f"4 {words}"), (36, f"2 {words}")]
 
 
 @pytest.mark.parametrize(("jobs", "cores", "here"), [(11, 2, True), (12, 1, True), (12, 2, False), (13, 3, False)])

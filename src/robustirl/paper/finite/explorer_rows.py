@@ -161,7 +161,7 @@ def _bound_of(record: Record) -> str:
 
 
 def _best_paid(reward: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return np.where(mask, reward, -np.inf).max(-1)
+    return np.where(mask, reward, -np.inf).max(1)
 
 
 def _directions(world: Any, shape: tuple[int, int]) -> list[tuple[int, int]] | None:
@@ -189,7 +189,7 @@ def _ends(world: Any) -> list[int]:
     square = np.asarray(world.kernel.expect(jnp.asarray(states**2)))
     stays = np.isclose(mean, states[:, None]) & np.isclose(square, states[:, None] ** 2)
     mask = np.asarray(world.mask)
-    return np.flatnonzero((stays | ~mask).all(-1)).tolist()
+    return np.flatnonzero((stays | ~mask).all(1)).tolist()
 
 
 def _make_rows(pool: Pool, certificates: bool, store: Store) -> Finite:
