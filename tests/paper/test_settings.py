@@ -31,7 +31,6 @@ from robustirl.paper.studies import (
     warehouse,
 )
 from robustirl.paper.studies.physics import PhysicsStudy
-from robustirl.paper.studies.physics_worlds import SCALES
 from tests.fingerprints import require_golden_parts
 
 
@@ -71,8 +70,7 @@ def runs():
         "toy text": [[world.noise_model, columns(world.specs())] for world in toy_text.WORLDS],
         "alpha": columns(alpha_runs.specs_of(alpha_cells.cell_names(3)[::7], [10, 50], [0, 1])),
         "alpha layouts": list(alpha_cells.layout_names(2)[:9]),
-        "physics": columns(PhysicsStudy(parameters=("mass", "gravity"), fewer=(4,)).requested()),
-        "physics scales": SCALES,
+        "physics": columns(PhysicsStudy(parameters=("mass",), fewer=(4,), expert_steps=9000, steps=8000).requested()),
         "physics spread": [physics_runs.SPREAD, physics_runs.CONTROLS],
         "regimes": {group: columns(regimes.specs_of(group, 2)) for group in regime_conditions.GROUPS},
     }
