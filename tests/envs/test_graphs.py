@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 from robustirl import envs
+from robustirl.envs.graphs import successor_table
 from robustirl.mdp import DenseKernel, WrongActionKernel
 from robustirl.planning import solve, state_occupancy
 
@@ -155,3 +156,14 @@ def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
     scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.csr_array(np.ones((3, 2))))
     with refused("(3, 2)", "multiple"):
         envs.from_file(tmp_path / "world.npz")
+
+
+def test_the_table_of_a_graph_with_one_way_edges():
+    edges = np.array([[0, 1], [0, 2], [0, 3], [2, 0], [3, 0], [3, 2]])
+    moves, there = successor_table(edges, 5)
+    assert moves.tolist() == [[1, 2, 3], [1, 1, 1], [0, 2, 2], [0, 2, 3], [4, 4, 4]]
+    assert there.sum(1).tolist() == [3, 0, 1, 2, 0]
+    assert there[3].tolist() == [True, True, False]
+    moves, there = successor_table(np.zeros((0, 2), int), 2)
+    assert moves.tolist() == [[0], [1]]
+    assert not there.any()
