@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, OccupancyEstimate, l1_radius
-from robustirl.irl.evidence import collect_evidence
+from robustirl.irl.evidence import collect_with_selection
 from robustirl.mdp import MDP
 
 WORLD = MDP(np.array([[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]), discount=0.9, initial=[0.5, 0.5, 0.0])
 
 
 def collected(data, alpha: float | str = 0.9):
-    return collect_evidence(WORLD, data, alpha=alpha, tail="hold", confidence=0.95)
+    return collect_with_selection(WORLD, data, alpha=alpha, tail="hold", confidence=0.95)[0]
 
 
 def estimate(discount):

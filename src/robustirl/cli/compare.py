@@ -8,8 +8,8 @@ import numpy as np
 import tyro
 from rich.table import Table
 
-from robustirl.cli.console import console, progress_bar, run_with_progress
-from robustirl.cli.engines import HERE, Where, engine_of
+from robustirl.cli.console import console, progress_bar
+from robustirl.cli.engines import HERE, Where, run_specs
 from robustirl.cli.reproduce import print_agreement
 from robustirl.envs import PUBLISHED
 from robustirl.irl import PAPER_STEPS
@@ -17,7 +17,6 @@ from robustirl.mdp import as_count
 from robustirl.paper.finite.comparison import Explanation, compare, explain
 from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, Record, grid_of_specs
 from robustirl.paper.published import LOST_LAYOUTS
-from robustirl.sweeps import check_specs, compute
 
 PAPER_GRIDS = tuple(name for name in PAPER_ENVIRONMENTS if name not in LOST_LAYOUTS)
 
@@ -54,11 +53,7 @@ def run_compare(command: Compare) -> int:
         for name in dict.fromkeys(command.environments)
         for spec in grid_of_specs(name, PUBLISHED, steps=command.steps)
     )
-    check_specs(specs)
-    engine = engine_of(command.where)
-    outcome = run_with_progress(
-        lambda progress: compute(specs, command.out, progress, engine=engine, workers=command.where.workers), len(specs)
-    )
+    outcome = run_specs(specs, command.out, command.where)
     if not outcome.complete:
         return 130
     _print_agreement_by_panel(outcome.records)

@@ -1,11 +1,14 @@
 """Options that several commands share: where to compute, and with how many processes."""
 
 import dataclasses
-from typing import Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
 
+from robustirl.cli.console import run_with_progress
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
-from robustirl.sweeps import Engine
+from robustirl.sweeps import Engine, Outcome, check_specs, compute
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,3 +46,12 @@ def engine_of(where: Where) -> Engine | None:
     from robustirl.sweeps import RayEngine
 
     return RayEngine(where.address)
+
+
+def run_specs(specs: Sequence[Any], out: Path, where: Where) -> Outcome:
+    """Check runs and do those that a folder lacks, with bars; say what was done and written."""
+    check_specs(specs)
+    engine = engine_of(where)
+    return run_with_progress(
+        lambda progress: compute(specs, out, progress, engine=engine, workers=where.workers), len(specs)
+    )

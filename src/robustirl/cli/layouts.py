@@ -6,8 +6,8 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
-from robustirl.cli.console import console, run_with_progress
-from robustirl.cli.engines import HERE, Where, engine_of
+from robustirl.cli.console import console
+from robustirl.cli.engines import HERE, Where, run_specs
 from robustirl.envs import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
@@ -15,7 +15,6 @@ from robustirl.mdp import as_count
 from robustirl.paper.finite.layouts import Interval, Shape, settled_layouts, shapes
 from robustirl.paper.finite.layouts_report import MEASURES, draw_layouts, write_layout_tables
 from robustirl.paper.finite.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
-from robustirl.sweeps import check_specs, compute
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +59,7 @@ def run_layouts(command: Layouts) -> int:
         seeds=tuple(range(as_count("--layouts", command.layouts, 4))),
         steps=command.steps,
     )
-    check_specs(specs)
-    engine = engine_of(command.where)
-    outcome = run_with_progress(
-        lambda progress: compute(specs, command.out, progress, engine=engine, workers=command.where.workers), len(specs)
-    )
+    outcome = run_specs(specs, command.out, command.where)
     if not outcome.complete:
         return 130
     records = outcome.records

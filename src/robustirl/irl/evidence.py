@@ -53,29 +53,6 @@ class Evidence(ShortRepr):
     notes: tuple[str, ...] = ()
 
 
-def collect_evidence(
-    mdp: MDP,
-    data: Demonstrations | OccupancyEstimate | ArrayLike,
-    *,
-    alpha: float | AnyArray | str,
-    tail: str,
-    confidence: float,
-    options: Mapping[str, Any] = MappingProxyType({}),
-) -> Evidence:
-    """Return the evidence in demonstrations, or in an occupancy, for a learner in `mdp`.
-
-    `options` are those of the fits that compare candidates for an automatic α; see `select_alpha`.
-
-    Example:
-        >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
-        >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], terminated=True)
-        >>> found = collect_evidence(world, walks, alpha=0.9, tail="hold", confidence=0.95)
-        >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
-        (2, [0.625, 0.375], ())
-    """
-    return collect_with_selection(mdp, data, alpha=alpha, tail=tail, confidence=confidence, options=options)[0]
-
-
 def collect_with_selection(
     mdp: MDP,
     data: Demonstrations | OccupancyEstimate | ArrayLike,
@@ -85,7 +62,18 @@ def collect_with_selection(
     confidence: float,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Evidence, AlphaSelection | None]:
-    """Return the evidence, and the choice of α with the fit of every candidate, if candidates were fitted for it."""
+    """Return the evidence in demonstrations, or in an occupancy, for a learner in `mdp`, and how α was chosen.
+
+    The second is the choice of α with the fit of every candidate, if candidates were fitted for it. `options` are those
+    of these fits; see `select_alpha`.
+
+    Example:
+        >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
+        >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], terminated=True)
+        >>> found, _ = collect_with_selection(world, walks, alpha=0.9, tail="hold", confidence=0.95)
+        >>> found.episodes, found.occupancy_estimate.occupancy.tolist(), found.cautions
+        (2, [0.625, 0.375], ())
+    """
     discount = float(mdp.discount)
     notes: tuple[str, ...] = ()
     given = data if isinstance(data, Demonstrations) else None
