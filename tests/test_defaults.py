@@ -51,7 +51,7 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:.12g}"
     if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
+        return "a function"  # Which may be renamed without a decision.
     text = repr(value)
     return None if " at 0x" in text or isinstance(value, logging.Logger | TypeVar) else text
 
