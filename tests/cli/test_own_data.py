@@ -104,7 +104,7 @@ def test_names_are_numbered_with_a_word_and_may_be_given(world, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--columns state=room", "say which one it is with --columns episode=..."),
+        ("--columns state=room", "say which one it is with --columns episode=NAME."),
         ("--columns state=room,state=trip", "names state more than once"),
     ],
 )

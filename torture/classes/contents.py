@@ -77,6 +77,8 @@ DIMACS = {
     "a fraction": "p sp 3 1\na 1.5 2 3\n",
     "no number": "p sp 3 1\na nan 2 3\n",
     "rows of two kinds": "p sp 3 2\na 1 2 3\n2 3\n",
+    "rows of two kinds that are as long": "p sp 3 2\na 1 2 3\n2 3 1\n",
+    "an unknown letter": "p sp 3 1\nz 1 2 3\n",
     "two headers": "p sp 3 1\np sp 3 1\n",
     "half an edge": "p sp 3 1\na 1\n",
     "comments alone": "c\n" * 5,

@@ -11,7 +11,9 @@ from typing import NamedTuple
 from torture.classes import BadInput, attempt
 from torture.classes.contents import bad_contents
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
+from torture.classes.foreign import bad_foreign
 from torture.classes.numbers import bad_number_commands, bad_numbers
+from torture.classes.requests import bad_requests
 from torture.classes.studies import bad_options
 from torture.classes.texts import bad_text_commands, bad_texts
 
@@ -22,11 +24,13 @@ CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "numbers": bad_numbers,
     "texts": bad_texts,
     "options of studies": bad_options,
+    "from other programs": bad_foreign,
 }
 COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: files": bad_file_commands,
     "commands: numbers": bad_number_commands,
     "commands: texts": bad_text_commands,
+    "commands: requests": bad_requests,
 }
 
 

@@ -1,18 +1,20 @@
 """`robustirl imitate`: robust imitation from observation in a world with bodies, and a film of the learners."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from robustirl._runtime import filled_whole, require_memory, require_output_folder, single_precision
+from robustirl._runtime import filled_whole, require_memory, require_output_folder, short_repr, single_precision
 from robustirl.cli.console import PhaseBars, console, say_files
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 
 MOST_ATTEMPTS = 1000
+LARGEST_PARAMETER = 1e6  # Beyond, steps in single precision end in infinities.
 NO_PARAMETERS = ("self", "which", "discount", "fast", "iterations")  # Arguments of those who make worlds.
 BYTES_PER_STEP = 400  # Of a recorded or learned step, roughly: what is seen, done and paid, with copies.
 EXPERTS = 2
@@ -211,9 +213,16 @@ def _parameters(option: str, words: tuple[str, ...]) -> dict[str, float]:
     for word in words:
         name, equals, number = word.partition("=")
         try:
-            found[name] = float(number)
+            value = float("nan" if "_" in number else number)  # Python reads 1_0 as a number.
         except ValueError:
-            equals = ""
-        if not equals or name in ("", *NO_PARAMETERS):
-            raise InvalidInputError(f"{option} has {word!r}, but name=number is needed, such as mass=0.2.")
+            value = float("nan")
+        if not equals or name in ("", *NO_PARAMETERS) or math.isnan(value):
+            raise InvalidInputError(f"{option} has {short_repr(word)}, but name=number is needed, such as mass=0.2.")
+        if abs(value) > LARGEST_PARAMETER:
+            raise InvalidInputError(
+                f"{option} has {short_repr(word)}, but a number of at most {LARGEST_PARAMETER:g} is needed."
+            )
+        if name in found:
+            raise InvalidInputError(f"{option} has {name} twice; give it once.")
+        found[name] = value
     return found

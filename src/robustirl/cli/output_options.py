@@ -54,7 +54,7 @@ def split_options(words: list[str]) -> tuple[OutputOptions, list[str]]:
             found["cache"] = False
         elif word == "--log-file" or word.startswith("--log-file="):
             path = word.partition("=")[2] if "=" in word else next(given, "")
-            if not path:
+            if not path or "\0" in path:
                 raise InvalidInputError("--log-file needs a file to append to, as --log-file run.log.")
             found["log_file"] = Path(path)
         else:
@@ -95,6 +95,8 @@ def _plain(value: Any) -> Any:
 def _log_to(path: Path, name: str) -> Iterator[None]:
     """Append to a file what the library logs, and what the command says, a line each."""
     try:
+        if path.is_fifo():
+            raise OSError(0, "it is a pipe, which would be waited for")
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
         raise InvalidInputError(

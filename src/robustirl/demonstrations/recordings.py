@@ -7,7 +7,7 @@ policies that are run (`record`), and from Minari datasets, and are kept in .npz
 import dataclasses
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from robustirl._runtime import (
     one_line,
     read_arrays,
     read_regular,
+    short_repr,
     single_precision,
     write_atomically,
 )
 from robustirl.control import Episodes, GaussianPolicy, HostWorld, World, collect, episodes_of
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, require_unmasked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +65,13 @@ class Recordings:
             actions: `[T, a]` each; None if they were not recorded.
             terminated: Whether each episode ended by itself; none did if None.
         """
+        for name, given in (("observations", observations), ("actions", actions), ("terminated", terminated)):
+            if given is None and name != "observations":
+                continue
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise InvalidInputError(
+                    f"{name} is {short_repr(given)}, but a list with one entry an episode is needed."
+                )
         seen = tuple(_matrix(f"the observations of episode {i}", array) for i, array in enumerate(observations))
         if not seen:
             raise InvalidInputError("there are no episodes; give at least one array of observations.")
@@ -78,7 +86,11 @@ class Recordings:
         if actions is not None:
             done = tuple(_matrix(f"the actions of episode {i}", array) for i, array in enumerate(actions))
             _require_pairs(seen, done)
-        ends = (False,) * len(seen) if terminated is None else tuple(bool(end) for end in terminated)
+        ends = (False,) * len(seen) if terminated is None else tuple(terminated)
+        wrong = next((end for end in ends if not (isinstance(end, bool | np.bool_ | int) and end in (0, 1))), None)
+        if wrong is not None:
+            raise InvalidInputError(f"terminated holds {short_repr(wrong)}, but True or False is needed.")
+        ends = tuple(bool(end) for end in ends)
         if len(ends) != len(seen):
             raise InvalidInputError(
                 f"there are {len(ends)} flags in terminated for {len(seen)} episodes; give one each."
@@ -155,7 +167,13 @@ class Recordings:
             arrays["actions"] = np.concatenate(self.actions)
         held = io.BytesIO()
         np.savez_compressed(held, **arrays)  # pyright: ignore[reportArgumentType]
-        write_atomically(Path(path), held.getvalue())
+        try:
+            write_atomically(Path(path), held.getvalue())
+        except OSError as error:
+            raise InvalidInputError(
+                f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written"
+                " to."
+            ) from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Recordings":
@@ -166,6 +184,7 @@ class Recordings:
             raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); check the path.") from None
         try:
             held = read_arrays(content)
+            _require_lengths(held["lengths"], len(held["observations"]))
             seen = np.split(held["observations"], np.cumsum(held["lengths"])[:-1])
             done = None
             if "actions" in held:
@@ -231,9 +250,19 @@ def _record_host(
     )
 
 
+def _require_lengths(lengths: np.ndarray, rows: int) -> None:
+    """Refuse lengths that do not cut the rows into episodes."""
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 2).any() or lengths.sum() != rows:
+        raise ValueError(f"its lengths {short_repr(lengths.tolist())} do not cut its {rows} rows into episodes")
+
+
 def _matrix(what: str, array: Any) -> Float[np.ndarray, "n d"]:
+    require_unmasked(what, array)
     try:
-        found = np.asarray(array, dtype=np.float64)
+        found = np.asarray(array)
+        if found.dtype.kind not in "biuf":
+            raise TypeError(f"they are of type {found.dtype}")
+        found = found.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{what} are no array of numbers ({one_line(error)}); give rows of one length."

@@ -44,6 +44,12 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
     if not rows or rows[0][0] != "p" or len(rows[0]) < 4:
         raise InvalidInputError(f"{path} does not begin with a line 'p NAME nodes edges', as DIMACS graphs do.")
     skip = 1 if len(rows) > 1 and not rows[1][0].isdigit() else 0
+    kinds = {row[0] for row in rows[1:]} if skip else set()
+    if len(kinds) > 1 or not kinds <= {"a", "e"}:
+        raise InvalidInputError(
+            f"{path} has lines that begin with {short_repr(', '.join(sorted(kinds)), 60)}, but edges are all written in"
+            " one way, 'u v', 'e u v' or 'a u v length'."
+        )
     what = "nodes", "edges"
     nodes, count = (_count(path, f"the number of {name}", word) for name, word in zip(what, rows[0][2:4], strict=True))
     try:

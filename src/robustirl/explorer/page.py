@@ -77,7 +77,7 @@ def _require_results(folder: Path) -> None:
     """Refuse a folder that no command has written results to."""
     try:
         (folder / "store.json").lstat()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # The last for a name that no file can have.
         raise InvalidInputError(
             f"there is neither a store of runs nor a fit in {folder}; give what --out named in robustirl fit,"
             " reproduce, layouts or continuous."

@@ -47,6 +47,9 @@ def csv_text(demonstrations: Demonstrations) -> str:
 
 def read_csv(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
     """Return the demonstrations of a CSV file, and a line that says what was understood."""
+    if b"\0" in content:
+        kind = "in UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "with zero bytes"
+        raise InvalidInputError(f"{path} is a file {kind}, not a text file in UTF-8; save it as one.")
     lines = _lines(content)
     rows = _Rows(path, options)
     try:

@@ -26,7 +26,7 @@ from robustirl._runtime import (
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv
 from robustirl.demonstrations.io.imitation import read_imitation_folder, write_imitation_folder
 from robustirl.demonstrations.io.json_lines import jsonl_bytes, read_jsonl
-from robustirl.demonstrations.io.minari import from_minari, to_minari
+from robustirl.demonstrations.io.minari import from_minari, require_minari_id, to_minari
 from robustirl.demonstrations.io.npz import npz_bytes, read_npz
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
 from robustirl.demonstrations.io.tables import Names, TableOptions
@@ -84,7 +84,9 @@ def require_place(path: str | os.PathLike[str]) -> None:
     """
     if str(path).startswith(IMITATION):
         require_output_folder(Path(str(path).removeprefix(IMITATION)))
-    elif not str(path).startswith(MINARI):
+    elif str(path).startswith(MINARI):
+        require_minari_id(str(path).removeprefix(MINARI))
+    else:
         _format(Path(path))
         require_output_file(Path(path))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robustirl._runtime import one_line
+from robustirl._runtime import one_line, short_repr
 from robustirl.demonstrations.io.gymnasium import discrete, spaces, spaces_of
 from robustirl.demonstrations.io.hdf5_checks import require_self_contained
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -148,16 +148,22 @@ def to_minari(
     return _created(minari, dataset_id, buffers, env, space, demonstrations.has_actions, metadata)
 
 
-def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict, has_actions: bool, metadata: dict):
-    """Return the dataset, whole or not at all."""
-    from minari.storage import get_dataset_path
-
+def require_minari_id(dataset_id: str) -> None:
+    """Refuse an id that Minari would refuse."""
+    minari = _minari()
     try:
         minari.dataset.minari_dataset.parse_dataset_id(dataset_id)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"the Minari id {dataset_id!r} is not of the form `namespace/name-v0`; end it with a version."
+            f"the Minari id {short_repr(dataset_id)} is not of the form `namespace/name-v0`; end it with a version."
         ) from None
+
+
+def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict, has_actions: bool, metadata: dict):
+    """Return the dataset, whole or not at all."""
+    from minari.storage import get_dataset_path
+
+    require_minari_id(dataset_id)
     folder = get_dataset_path(dataset_id)
     if folder.exists():
         raise InvalidInputError(

@@ -19,7 +19,7 @@ def as_separator(value: str | None, option: str = "separator") -> str | None:
     """
     if value is None:
         return None
-    found = _WORDS.get(value, value)
+    found = _WORDS.get(value, value) if isinstance(value, str) else value
     if not isinstance(found, str) or len(found) != 1 or found.isalnum() or found in '"\r\n\0.-_#':
         raise InvalidInputError(
             f"{option} is {short_repr(value)}, but one of {', '.join(word for word in _WORDS if word != chr(92) + 't')}"

@@ -20,6 +20,7 @@ from jaxtyping import Bool, Int
 from robustirl._runtime import short_repr
 from robustirl.demonstrations.io.columns import Row, answers, names_or_numbers, whole_numbers, without_empty_words
 from robustirl.demonstrations.io.separators import as_separator
+from robustirl.demonstrations.io.table_checks import require_columns, require_first, require_names_given
 from robustirl.demonstrations.io.timestamps import bin_by_time
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -60,11 +61,9 @@ class TableOptions:
     renumbered: bool = False
 
     def __post_init__(self) -> None:
-        for name in self.columns or {}:
-            if name not in (*COLUMNS, TIME):
-                raise InvalidInputError(
-                    f"columns names {short_repr(name)}, which means nothing here; {', '.join((*COLUMNS, TIME))} do."
-                )
+        require_columns(self.columns, (*COLUMNS, TIME))
+        for option in ("state_names", "action_names"):
+            require_names_given(option, getattr(self, option))
         if self.time_step is not None:
             as_positive("the time step", self.time_step)
         if TIME in (self.columns or {}) and self.time_step is None:
@@ -73,8 +72,7 @@ class TableOptions:
         option = "--separator" if self.command_line else "separator"
         object.__setattr__(self, "separator", as_separator(self.separator, option))
         for name in ("first_state", "first_action"):
-            if getattr(self, name) not in (0, 1):
-                raise InvalidInputError(f"{name} is {getattr(self, name)!r}, but 0 or 1 is needed.")
+            require_first(name, getattr(self, name))
 
     def require_none(self, path: str) -> None:
         """Refuse options that only tables have a use for, because the file is none."""
@@ -124,7 +122,7 @@ def find_columns(source: str, found: Sequence[str], options: TableOptions) -> di
     for name, own in chosen.items():
         asked = name in (options.columns or {})
         if own not in found and (asked or name in needed):
-            which = f"--columns {name}=..." if options.command_line else f'columns={{"{name}": ...}}'
+            which = f"--columns {name}=NAME" if options.command_line else f'columns={{"{name}": ...}}'
             hint = "correct the name" if asked else f"say which one it is with {which}"
             raise InvalidInputError(f"{source} has no column {short_repr(own)}, only {_few(found)}; {hint}.")
         if list(found).count(own) > 1:
