@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.cli import compare, continuous, demo, imitate, layouts, reproduce
+from robustirl.cli import compare, continuous, demo, engines, imitate, layouts, reproduce
 from robustirl.cli.console import PhaseBars, say_files, take_answers
 from robustirl.paper.finite.comparison import Explanation
 from robustirl.sweeps import Outcome
@@ -39,7 +39,7 @@ def run(command, request):
 def test_compare_explains_the_cells_that_differ_most(monkeypatch, tmp_path, worst, count):
     asked, explained = [], []
     records = published_runs()
-    monkeypatch.setattr(compare, "compute", lambda specs, *_, **__: (asked.extend(specs), finished(records))[1])
+    monkeypatch.setattr(engines, "compute", lambda specs, *_, **__: (asked.extend(specs), finished(records))[1])
 
     def explain(cell, *, draws):
         explained.append((cell.record, draws))
@@ -56,7 +56,7 @@ def test_compare_explains_the_cells_that_differ_most(monkeypatch, tmp_path, wors
 
 
 def test_compare_needs_a_draw_only_where_it_explains(monkeypatch, tmp_path, refused):
-    monkeypatch.setattr(compare, "compute", lambda *_, **__: finished(published_runs(), complete=False))
+    monkeypatch.setattr(engines, "compute", lambda *_, **__: finished(published_runs(), complete=False))
     assert run(compare.run_compare, compare.Compare(("gridworld-1",), worst=0, draws=0, out=tmp_path))[0] == 130
     with refused("--draws is 0"):
         run(compare.run_compare, compare.Compare(("gridworld-1",), worst=1, draws=0, out=tmp_path))
@@ -66,7 +66,7 @@ def test_layouts_prints_a_table_for_every_measure(monkeypatch, tmp_path, refused
     settled = {0: -10.0, 1: -30.0, 2: -19.0, 3: -21.0}
     records = [dataclasses.replace(one, optimal_return=settled[one.spec.seed]) for one in runs_of_layouts()]
     drawn, complete = [], [True, False]
-    monkeypatch.setattr(layouts, "compute", lambda *_, **__: finished(records, complete=complete.pop(0)))
+    monkeypatch.setattr(engines, "compute", lambda *_, **__: finished(records, complete=complete.pop(0)))
     monkeypatch.setattr(layouts, "write_layout_tables", lambda *_: [tmp_path / "layouts.csv"])
     monkeypatch.setattr(layouts, "draw_layouts", lambda found, model, out: drawn.append(model) or [])
     judged, shapes = [], layouts.shapes
