@@ -68,6 +68,12 @@ def test_the_cache_keeps_every_program_in_this_process_and_those_it_starts(monke
     assert cache.use_compilation_cache(folder) == folder
 
 
+def test_without_a_cache_everything_is_compiled(monkeypatch):
+    made, environment = settings_of(monkeypatch)
+    cache.disable_compilation_cache()
+    assert (made, environment) == ({"jax_enable_compilation_cache": False}, {"JAX_ENABLE_COMPILATION_CACHE": "false"})
+
+
 def test_a_cache_that_others_may_write_is_not_used(monkeypatch, tmp_path, refused):
     made, _ = settings_of(monkeypatch)
     tmp_path.chmod(0o707)
@@ -191,7 +197,9 @@ def test_bars_go_to_standard_error_and_are_text_without_widgets(monkeypatch, wid
     monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: widgets)
     found = progress._console()
     assert found.stderr
-    assert not found.is_jupyter
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rich.console.Console", lambda **options: options)
+        assert progress._console() == ({"stderr": True} if widgets else {"stderr": True, "force_jupyter": False})
     said = io.StringIO()
     monkeypatch.setattr(sys, "stderr", said)
     with progress.progress_bar("learning", 4) as report:

@@ -89,9 +89,9 @@ def some(records):
             standard = record_of(dataclasses.replace(spec, alpha=1.0))
             changes["total_return"] = standard.total_return + step * abs(standard.optimal_return)
         if spec.steps > 200:
-            factor = factors[spec.alpha]
-            changes = {"largest_reward": one.largest_reward * factor, "occupancy_gap": one.occupancy_gap / factor}
-            changes["total_return"] = one.total_return * (1 + 0.03 * factor)
+            brief, factor = record_of(dataclasses.replace(spec, steps=200)), factors[spec.alpha]
+            changes = {"largest_reward": brief.largest_reward * factor, "occupancy_gap": brief.occupancy_gap / factor}
+            changes["total_return"] = brief.total_return * (1 + 0.03 * factor)
         found.append(dataclasses.replace(one, **changes, verdict="budget" if place else "failed"))
     return found
 
@@ -213,7 +213,8 @@ PAGES = {
         [record_of(spec) for spec in plan(("best-alpha",), ("uniform-state",), steps=100).specs],
     ),
     "finite-half.html": lambda: finite_page(
-        plan(("best-alpha",)), [record_of(spec) for spec in plan(("best-alpha",), ("uniform-state",)).specs]
+        plan(("best-alpha",), ("uniform-state", "uniform-action", PUBLISHED)),
+        [record_of(spec) for spec in plan(("best-alpha",), ("uniform-state", "uniform-action")).specs],
     ),
     "continuous.html": lambda: continuous_page(learners()),
     "continuous-other.html": lambda: continuous_page(
@@ -288,6 +289,7 @@ def test_a_panel_counts_intervals_that_lie_apart(cells, said):
         spread = Estimate(value, value - 5, value + 5)
         return CellStatistics(0.0, expert, alpha, 2, Estimate(1.0, 1.0, 1.0), spread, spread, spread)
 
+    assert continuous_report._panel([cell(1.0, 0.0, -400.0), cell(0.9, 0.1, -400.0)], 0.0) == ""  # None to compare.
     found = [cell(1.0, 0.0, -400.0), cell(1.0, 0.1, -420.0)]
     found += [cell(0.9, n / 10, value) for n, value in enumerate(cells)]
     assert said in continuous_report._panel(found, 0.0)
