@@ -1,7 +1,8 @@
 """Choose the tests that ought to notice a change: those that execute its line; its own and the quickest come first.
 
 What a test executes is in the table of `torture.executed`. Of test files that are not in the table, those of the
-changed file's name and those that name what it defines are taken whole.
+changed file's name and those that name what it defines are taken whole; of files that are in it, the tests that are
+newer than the table.
 """
 
 import ast
@@ -104,13 +105,30 @@ class Chooser:
                 module in test.read_text("utf-8")
             )
         near = [file for file, count in counts.most_common(2 * MOST_FILES) if count]
-        unknown = [file for file in dict.fromkeys([*own, *near]) if file not in self._files]
-        return unknown[:MOST_FILES]
+        about = list(dict.fromkeys([*own, *near]))
+        unknown = [file for file in about if file not in self._files]
+        return [*self._newer(about), *unknown[:MOST_FILES]]
+
+    def _newer(self, files: Sequence[str]) -> list[str]:
+        """Return the quick tests of known files that are not in the table."""
+        known = {test.split("[")[0] for test in self.seconds}
+        found = [f"{file}::{name}" for file in files if file in self._files for name in _quick_tests(ROOT / file)]
+        return [test for test in found if test not in known]
 
 
 @functools.cache
 def _test_files() -> tuple[Path, ...]:
     return tuple(path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "browser" not in path.parts)
+
+
+@functools.cache
+def _quick_tests(path: Path) -> tuple[str, ...]:
+    """Return the names of the tests of a file that are not marked slow."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body if path.name.startswith("test_") else []
+    if any("pytestmark" in ast.unparse(node) and "slow" in ast.unparse(node) for node in body):
+        return ()
+    tests = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return tuple(node.name for node in tests if not any("mark.slow" in ast.unparse(d) for d in node.decorator_list))
 
 
 @functools.cache

@@ -117,7 +117,7 @@ def _change(node: ast.AST):
         return f"{type(node.op).__name__} dropped", lambda: setattr(node, "op", ast.UAdd())
     if isinstance(node, ast.Attribute) and node.attr in NAMES:
         return f"{node.attr} -> {NAMES[node.attr]}", lambda: setattr(node, "attr", NAMES[node.attr])
-    if isinstance(node, ast.If | ast.IfExp):
+    if isinstance(node, ast.If | ast.IfExp) and ast.unparse(node.test) != "TYPE_CHECKING":  # It is for type checkers.
         return "condition negated", lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))
     return None
 

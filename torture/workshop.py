@@ -182,7 +182,8 @@ class _Watch:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         def place(item: Any) -> int | None:
-            return self._place.get(item.nodeid, self._place.get(item.nodeid.split("::")[0]))
+            names = (item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0])
+            return next((self._place[name] for name in names if name in self._place), None)
 
         chosen = [item for item in items if place(item) is not None and item.nodeid not in self._aside]
         items[:] = sorted(chosen, key=lambda item: place(item) or 0)

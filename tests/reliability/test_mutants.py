@@ -57,6 +57,14 @@ def test_the_tests_of_a_line_are_those_that_execute_it_its_own_and_the_quickest_
     assert file in tests  # Its examples, of which nothing is known.
 
 
+def test_tests_that_are_newer_than_the_table_are_chosen():
+    file, tests = "src/robustirl/irl/arrivals.py", "tests/irl/test_arrivals.py"
+    names = [node.name for node in ast.parse((ROOT / tests).read_text(encoding="utf-8")).body if hasattr(node, "name")]
+    executed = {f"{tests}::{names[0]}": {"seconds": 1, "lines": {file: {"arrivals": [2]}}}}
+    mutant = next(mutants_of(ROOT / file))
+    assert {f"{tests}::{name}" for name in names} <= set(Chooser(executed).tests(mutant))
+
+
 def test_what_is_executed_is_recorded():
     recorder = Recorder()
     with recorder.recording():

@@ -38,6 +38,13 @@ def test_a_rollout_buffer_is_cut_where_episodes_start():
     assert not found.ends_known
 
 
+def test_an_episode_may_be_a_single_state_at_the_start_of_a_buffer():
+    found = from_rollout_buffer(buffer([[3], [1], [2]], [[0], [1], [0]], [[1], [1], [0]]))
+    assert [episode.states.tolist() for episode in found] == [[3], [1, 2]]
+    found = from_rollout_buffer(buffer([[3], [1], [2]], [[0], [1], [0]], [[0], [0], [1]]))
+    assert [episode.states.tolist() for episode in found] == [[3, 1], [2]]
+
+
 def test_a_buffer_that_training_has_flattened_is_read_the_same():
     observations = np.array([[0, 5], [1, 6], [2, 5], [0, 7]])
     actions, starts = np.array([[1, 0], [0, 1], [1, 1], [0, 0]]), np.array([[1, 0], [0, 0], [0, 1], [1, 0]])

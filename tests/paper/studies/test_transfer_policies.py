@@ -5,6 +5,7 @@ import pytest
 
 from robustirl.envs import ThreeState
 from robustirl.paper.studies.transfer_policies import compare
+from robustirl.planning import expert_policy, state_occupancy
 
 
 def test_the_three_state_example():
@@ -14,7 +15,10 @@ def test_the_three_state_example():
     there, here = rows["M^E"], rows["M^L"]
     assert there.optimal == pytest.approx(there.best)
     assert here.optimal == pytest.approx(here.best)  # A reward that only leans towards state 1 suffices for π*.
-    assert here.soft < here.best - 0.1  # The soft policy repeats the expert's slips.
+    assert here.soft < here.best - 0.1  # The soft policy repeats the expert's slips:
+    noisy, reward = env.mdp(0.1), np.asarray(env.reward)
+    earned = np.asarray(state_occupancy(noisy, expert_policy(noisy, reward, kind="optimal"))) @ reward
+    assert here.soft == pytest.approx(earned / (1 - env.discount), abs=2e-3)  # it earns what the expert does.
     assert rows["game"].soft == pytest.approx(rows["game"].best, abs=0.01)  # Theorem 4: α = 1 - d/2 undoes the slips.
     for row in (there, here):
         assert row.best - row.soft <= row.bound_soft

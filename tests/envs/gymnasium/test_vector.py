@@ -1,0 +1,31 @@
+"""Spaces of vector environments: what their actions are, and which are refused."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from robustirl.envs.gymnasium.vector import _actions_of, _flattener
+from robustirl.errors import InvalidInputError
+
+spaces = gymnasium.spaces
+
+
+def test_actions_are_choices_or_numbers_within_bounds():
+    choices, low, high = _actions_of(spaces.Discrete(4))
+    assert (choices, low.size, high.size) == (4, 0, 0)
+    choices, low, high = _actions_of(
+        spaces.Box(np.array([[-1.0, -2.0]], np.float32), np.array([[0.5, 3.0]], np.float32))
+    )
+    assert (choices, low.tolist(), high.tolist()) == (0, [-1, -2], [0.5, 3])
+    for space in (spaces.Box(0, 5, (2,), np.int64), spaces.MultiBinary(3), spaces.MultiDiscrete([2, 3])):
+        with pytest.raises(InvalidInputError, match="but a Box of real numbers or a Discrete space is needed"):
+            _actions_of(space)
+
+
+def test_observations_become_rows_of_numbers():
+    flatten = _flattener(spaces.Discrete(3, start=2))
+    np.testing.assert_array_equal(flatten(np.array([2, 4])), [[1, 0, 0], [0, 0, 1]])
+    rows = _flattener(spaces.Box(-1, 1, (2, 2)))(np.arange(8.0).reshape(2, 2, 2))
+    np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    with pytest.raises(InvalidInputError):
+        _flattener(spaces.MultiBinary(3))
