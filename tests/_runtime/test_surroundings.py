@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from robustirl._runtime import cache, forks, memory, placement, progress
+from robustirl._runtime import cache, forks, memory, placement, precision, progress, reading
 from robustirl.cli import devices
 from robustirl.errors import InvalidInputError, RobustIRLError
 
@@ -132,6 +133,24 @@ def test_what_does_not_fit_is_refused_with_both_sizes(monkeypatch):
         memory.require_memory(2**31, "this", "use less")
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     memory.require_memory(2.0**80, "this", "use less")
+
+
+def test_a_file_that_memory_cannot_hold_is_told_both_sizes(monkeypatch):
+    monkeypatch.setattr(reading, "available_bytes", lambda: 3 * 2**29)
+    assert reading.excess(3 * 2**29) == ""
+    assert reading.excess(5 * 2**40) == "5,120.0 GiB, but 1.5 GiB of memory are available"
+    monkeypatch.setattr(reading, "available_bytes", lambda: None)
+    assert reading.excess(2**80) == ""
+
+
+def test_tolerances_follow_from_the_type_and_the_discount():
+    wide, narrow = np.zeros(1), np.zeros(1, dtype=np.float32)
+    eps = {8: 2.0**-52, 4: 2.0**-23}
+    for array in (wide, narrow):
+        assert precision.epsilon(array) == eps[array.itemsize]
+        assert precision.tie_tolerance(array) == 4096 * eps[array.itemsize]
+        assert precision.smallest_tolerance(array, 0.75) == 64 * eps[array.itemsize]
+    assert (precision.sum_tolerance(wide.dtype), precision.sum_tolerance(narrow.dtype)) == (1e-10, 1e-5)
 
 
 def test_small_arrays_are_made_beside_an_accelerator(monkeypatch):

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.cli import compare, continuous, demo, engines, imitate, layouts, reproduce
+from robustirl.cli import compare, continuous, demo, engines, imitate, layouts, reproduce, study
 from robustirl.cli.console import PhaseBars, say_files, take_answers
 from robustirl.paper.finite.comparison import Explanation
+from robustirl.paper.studies import StudyInterrupted
 from robustirl.sweeps import Outcome
 from robustirl.sweeps.batches import Timing
 from tests.cli.test_printed import learners, printed, published_runs
@@ -461,3 +462,44 @@ def test_the_folder_of_many_files_is_that_of_the_last():
     files = [Path("out") / f"{n}.csv" for n in range(8)] + [Path("pages") / "report.html"]
     assert f"and 6 more there and in {Path('pages') / 'figures'}" in printed(say_files, files)
     take_answers()
+
+
+@dataclasses.dataclass(frozen=True)
+class Invented:
+    """A study."""
+
+    kept: int | None = None
+
+    def run(self, frame):
+        frame.say("said")
+        frame.progress("computing", 1, 2)
+        frame.outcomes.append(dataclasses.replace(finished([]), notices=("a batch was damaged",)))
+        frame.files.append(frame.out / "table.md")
+        if self.kept:
+            raise StudyInterrupted(finished([SimpleNamespace(verdict="budget")] * self.kept, complete=False), 9)
+
+
+@pytest.mark.parametrize("former", [None, "old-name"])
+def test_a_study_says_what_it_wrote_and_what_it_is_called_now(tmp_path, former):
+    request = study.StudyRequest("new_name", Invented(), tmp_path / "out", engines.HERE, former)
+    status, said = run(study.run_study, request)
+    assert status == 0
+    assert said.startswith(f"said\nwrote {tmp_path / 'out' / 'table.md'}\n")
+    assert ("robustirl: the study old-name is now called new-name." in said) == (former is not None)
+    assert "robustirl: a batch was damaged" in said
+
+
+def test_a_study_that_is_interrupted_says_how_far_it_came(tmp_path):
+    (tmp_path / "there").write_text("")  # A folder that is not empty may be one that the study goes on in.
+    status, said = run(study.run_study, study.StudyRequest("name", Invented(3), tmp_path, engines.HERE))
+    assert status == 130
+    assert "robustirl: interrupted after 3 of 9 runs" in said
+
+
+def test_studies_are_found_by_their_names_and_their_earlier_ones():
+    for words, name, former in (
+        (["transfer", "--draws", "2"], "transfer", None),
+        (["reward-transfer", "--draws", "2"], "transfer", "reward-transfer"),
+    ):
+        found = study.parse_study(words)
+        assert (found.name, found.former, found.options.draws, found.out) == (name, former, 2, Path("out/transfer"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robustirl.cli import compare, continuous, demos, doctor, explore, layouts, reproduce, theory
-from robustirl.cli.console import console, errors, say_files, say_outcome, take_answers
+from robustirl.cli.console import console, errors, say_files, say_outcome, take_answers, text_width
 from robustirl.cli.imitate import _last_return, _parameters
 from robustirl.cli.log_options import LogOptions, parse_columns
 from robustirl.cli.output_options import OutputOptions, _plain, split_options
@@ -188,6 +188,11 @@ def test_the_size_of_a_page_is_said_in_whole_units(tmp_path, size, shown):
 def test_a_long_line_is_left_to_the_terminal_and_a_table_is_not():
     assert printed(console.print, "word " * 60).count("\n") == 1
     assert printed(compare._print_explanations, explanations(), 7).count("\n") > 5
+
+
+def test_tables_are_as_wide_as_the_terminal():
+    streams = (None, SimpleNamespace(isatty=lambda: False), SimpleNamespace(isatty=lambda: True))
+    assert [text_width(stream) for stream in streams] == [120, 120, None]
 
 
 def test_experts_are_compared_by_the_end_of_their_training():

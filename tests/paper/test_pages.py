@@ -25,7 +25,15 @@ from robustirl.paper.continuous.specs import ContinuousRecord, ContinuousSpec, E
 from robustirl.paper.continuous.statistics import CellStatistics, Estimate
 from robustirl.paper.finite import catalog, drawing
 from robustirl.paper.finite.comparison import Cell, Explanation, compare
-from robustirl.paper.finite.explorer_rows import _best_paid, _bound_of, _directions, _ends, describe, setting
+from robustirl.paper.finite.explorer_rows import (
+    Finite,
+    _best_paid,
+    _bound_of,
+    _directions,
+    _ends,
+    describe,
+    setting,
+)
 from robustirl.paper.finite.layouts_report import draw_layouts, write_layout_tables
 from robustirl.paper.finite.report import write_report
 from robustirl.paper.finite.reproduce import Plan
@@ -461,3 +469,30 @@ def test_a_figure_is_saved_under_its_key(tmp_path):
     (tmp_path / "figures").mkdir()
     found = drawing._save(("gap", "model", "study"), lambda: paper_figures.Figure(figsize=(1, 1)), tmp_path)
     assert found == [tmp_path / "figures" / f"gap_model_study.{end}" for end in ("png", "svg")]
+
+
+@pytest.mark.parametrize(
+    ("leaky", "shape", "asked", "reason"),
+    [
+        (True, (3,), True, "the kernel leaks probability"),
+        (False, (3, 2), True, "actions are paid for, not states"),
+        (False, (3,), False, "none was asked for"),
+        (False, (3,), True, None),
+    ],
+)
+def test_a_certificate_is_there_or_says_why_not(leaky, shape, asked, reason):
+    rows = Finite(Pool(), certificates=asked)
+    world = SimpleNamespace(kernel=SimpleNamespace(leaky=leaky))
+    context = SimpleNamespace(world=lambda noise: world, reward=np.zeros(shape))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "_context", lambda spec: (spec, context))
+        patch.setattr("robustirl.paper.finite.explorer_rows.dynamics_distance", lambda *_: 0.25)
+        patch.setattr(
+            "robustirl.paper.finite.explorer_rows.certify",
+            lambda world, player, reward, radius: SimpleNamespace(worst_return=-radius, best_return=radius),
+        )
+        found = rows._certificate(RunSpec("gridworld-1", "uniform-state", 0.0, 0.1, 1.0), {"player": None})
+    if reason is None:
+        assert found == {"distance": 0.25, "worst": -0.25, "best": 0.25}
+    else:
+        assert found == {"distance": None, "worst": None, "best": None, "uncertified": reason}

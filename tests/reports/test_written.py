@@ -1,19 +1,21 @@
 """What is written beside a fit: tables with their columns, and the commands to try next."""
 
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from robustirl.envs import ThreeState
 from robustirl.reports import next_steps
 from robustirl.reports.evidence import DemonstrationsReport
 from robustirl.reports.fit import FitJob, choose_optimizer, parameters_csv, policy_csv, reward_csv
 from robustirl.reports.fit_folder import _changed, _theory, _value, is_fit_folder
 from robustirl.reports.html import render
 from robustirl.reports.occupancy_file import read_occupancy
-from robustirl.reports.worlds import explain_noise, parse_arguments
+from robustirl.reports.worlds import _from_function, explain_noise, find_environment, parse_arguments
 from tests import invented
 from tests.goldens import require_golden
 
@@ -168,3 +170,35 @@ def test_noise_is_explained_where_it_has_no_meaning_of_its_own(refused):
     assert explain_noise(own, 0.1, "other", 5) is None
     with refused("--noise 0.1 has no meaning of its own in mine", "; or uniform-action: with probability 0.1"):
         explain_noise(own, 0.1, None, 5)
+
+
+def test_a_function_of_ones_own_makes_a_world(monkeypatch, refused):
+    world = ThreeState().mdp(0.1)
+    made = {"mdp": world, "environment": ThreeState(), "number": 3, "not_callable": None}
+    module = SimpleNamespace(**{name: (lambda one=one, **_: one) for name, one in made.items()}, text="x")
+
+    def fail():
+        raise KeyError("odd")
+
+    module.fails = fail
+    monkeypatch.setitem(sys.modules, "mine", module)
+    assert _from_function("mine:mdp", "mine", "mdp", {}, None).mdp().discount == world.discount
+    assert _from_function("mine:mdp", "mine", "mdp", {}, 0.5).mdp().discount == 0.5
+    assert _from_function("mine:environment", "mine", "environment", {}, None) is made["environment"]
+    assert _from_function("mine:text", "mine", "text", {}, None) is None
+    assert _from_function("mine:none", "mine", "none", {}, None) is None
+    with refused("mine:number returned a int, but an environment, an MDP or a Gymnasium environment is needed"):
+        _from_function("mine:number", "mine", "number", {}, None)
+    with refused("mine:fails failed (KeyError: 'odd')"):
+        _from_function("mine:fails", "mine", "fails", {}, None)
+    with refused("the module 'no_such' of 'no_such:x' cannot be imported (ModuleNotFoundError"):
+        _from_function("no_such:x", "no_such", "x", {}, None)
+
+
+def test_worlds_are_found_by_name_with_their_arguments(refused):
+    assert find_environment("gridworld-4").mdp(0.0).discount == pytest.approx(0.99)
+    assert find_environment("gridworld-4", 0.5).mdp(0.0).discount == 0.5
+    with refused("--env-arg size is for environments that are made, but world.npz is a file"):
+        find_environment("world.npz", arguments={"size": 3})
+    with refused("would import and run the module 'mine'", "--allow-import"):
+        find_environment("mine:world")

@@ -46,7 +46,12 @@ class PlainConsole(Console):
         return super().render_str(printable(text), **options)
 
 
-console: Console = PlainConsole(width=None if sys.stdout is not None and sys.stdout.isatty() else 120)
+def text_width(stream: Any) -> int | None:
+    """Return how wide tables are that go to a stream: as wide as a terminal, which says that itself, or 120 columns."""
+    return None if stream is not None and stream.isatty() else 120
+
+
+console: Console = PlainConsole(width=text_width(sys.stdout))
 errors: Console = PlainConsole(stderr=True)
 
 _answers: dict[str, Any] = {}
