@@ -178,7 +178,7 @@ def _require_fitting(reward: RewardFunction, world: Any) -> None:
         width = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[-1]
     else:
         return  # `settle` says what is wrong with it.
-    seen = jax.ShapeDtypeStruct((1, 1, width), float)
+    seen = jax.ShapeDtypeStruct((1, 1, width), np.float32)  # Policies are trained in single precision.
     try:
         jax.eval_shape(reward, seen, seen)
     except (TypeError, ValueError) as error:

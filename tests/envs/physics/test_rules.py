@@ -136,6 +136,7 @@ def test_rewards_of_gymnasiums_worlds():
     np.testing.assert_allclose(seen, expected)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_gymnasiums_worlds_are_made_of(monkeypatch):
     """MuJoCo may not be installed: what would be made of a model file is looked at, and nothing is simulated."""
     monkeypatch.setattr(gymnasium_models, "MujocoEquations", lambda *given, **options: (given, options))

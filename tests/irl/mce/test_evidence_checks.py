@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
+from robustirl._runtime import double_precision
 from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.dynamics import JointModel, MixtureDynamics
@@ -16,6 +17,14 @@ from robustirl.irl.mce.evidence_checks import (
 )
 from robustirl.mdp import MDP
 from robustirl.rewards import LinearReward, TabularReward
+
+
+@pytest.fixture(autouse=True)
+def scope():
+    """Compute in double precision, as inside of a fit."""
+    with double_precision():
+        yield
+
 
 STAY, MOVE = np.stack([np.eye(2)] * 2, 1), np.stack([np.eye(2)[::-1]] * 2, 1)
 WORLD = MDP(STAY, discount=0.9, mask=np.array([[True, True], [True, False]]))
@@ -53,6 +62,7 @@ def test_an_occupancy_that_does_not_fit_is_refused():
     assert "sums to" in _sentence(lambda: as_expert([[0.2, 0.5], [0.2, 0.0]], WORLD, PAIRS))
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_choices_become_shares_and_the_penalty_is_one_of_a_choice():
     shares, objective = as_shares(Choices([0, 0, 1, 0], [1, 0, 0, 1]), WORLD, STATES, 2.0)
     np.testing.assert_allclose(shares, [[0.25, 0.5], [0.25, 0.0]])

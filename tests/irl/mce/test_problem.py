@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+from robustirl._runtime import double_precision
 from robustirl.irl import NEWTON, SETTLING_ADAM
 from robustirl.irl.mce.optimizer_choice import LARGEST_NEWTON
 from robustirl.irl.mce.preparation import Settings, as_reward_models, prepare
@@ -13,6 +14,13 @@ from robustirl.mdp import MDP, BandedKernel
 from robustirl.planning import Temperatures
 from robustirl.rewards import LinearReward, TabularReward
 from tests.irl.mce.test_fit import problem, random_world
+
+
+@pytest.fixture(autouse=True)
+def scope():
+    """Compute in double precision, as inside of a fit."""
+    with double_precision():
+        yield
 
 
 def test_reward_models_are_one_for_all_or_one_for_each(refused):

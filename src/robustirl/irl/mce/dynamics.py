@@ -16,7 +16,7 @@ from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import DenseKernel, MarkovGame, checks
 from robustirl.rewards import AbstractReward
-from robustirl.types import ArrayLike, FloatTree
+from robustirl.types import AnyArray, ArrayLike, FloatTree
 
 
 class MixtureDynamics(DeviceModule):
@@ -75,11 +75,11 @@ class MixtureDynamics(DeviceModule):
         """Return the shares of the outcomes, the maximum of their own likelihood."""
         return self.counts[:-1] / self.counts.sum()
 
-    def probabilities(self, parameters: Float[Array, " parameters"]) -> Float[Array, " J"]:
+    def probabilities(self, parameters: Float[AnyArray, " parameters"]) -> Float[Array, " J"]:
         """Return ψ, the last one included."""
         return jnp.append(parameters, 1 - parameters.sum())
 
-    def kernel(self, parameters: Float[Array, " parameters"]) -> DenseKernel:
+    def kernel(self, parameters: Float[AnyArray, " parameters"]) -> DenseKernel:
         """Return T_ψ."""
         return DenseKernel(jnp.tensordot(self.probabilities(parameters), self.kernels, 1))
 
