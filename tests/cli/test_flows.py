@@ -481,7 +481,7 @@ class Invented:
 
 @pytest.mark.parametrize("former", [None, "old-name"])
 def test_a_study_says_what_it_wrote_and_what_it_is_called_now(tmp_path, former):
-    request = study.StudyRequest("new_name", Invented(), tmp_path / "out", engines.HERE, former)
+    request = study.StudyRequest("new_name", Invented(), tmp_path / "out", engines.HERE, former=former)
     status, said = run(study.run_study, request)
     assert status == 0
     assert said.startswith(f"said\nwrote {tmp_path / 'out' / 'table.md'}\n")
