@@ -157,13 +157,19 @@ class Study:
         _, visits, scatter = self.trips(env, world, drivers, 1000 + draw)
         model = LinearReward(np.asarray(env.features))
         before = self.fit(world, visits, model, 1.0, START, scatter / 10)
+        learned = {"parameters": np.asarray(before.parameters).tolist(), "steps": int(before.verdict.steps)}
+        facts: dict[str, Any] = {"draw": draw, "scatter": scatter, "before": learned, "rows": []}
+        facts["before_seconds"] = time.perf_counter() - begin
         closed = close_turns(env, visits, count=self.options.closures, seed=draw)
-        rows: list[dict[str, Any]] = []
-        for noise in (WRONG_TURNS, 0.0):
+        facts["closed_turns"] = len(env.edges) - len(closed.edges)
+        self.found.setdefault("closures", []).append(facts)
+        for noise in (0.0, WRONG_TURNS):
             after = with_noise(closed.mdp(WRONG_TURNS), noise)
             judge = Judge(env, after, np.random.default_rng(draw))
-            rows.append(judge.row("drivers", judge.truth))
+            rows = [judge.row("drivers", judge.truth)]
             rows.append(judge.row("reward carried over", solve(after, before.reward).player))
+            if draw == self.options.first_draw and noise == 0 and self.options.map:
+                self.save_map(roads, closed, world, drivers, judge, visits)
             for alpha in (1.0, *self.options.alphas):
                 begun = time.perf_counter()
                 # Where no policy of the closed graph has the features of the old trips, costs would grow without end;
@@ -173,13 +179,11 @@ class Study:
                 row |= {"parameters": np.asarray(found.parameters).tolist(), "steps": int(found.verdict.steps)}
                 seconds = time.perf_counter() - begun
                 rows.append(row | {"gap": float(found.diagnosis.matching_gap), "seconds": seconds})
-            if draw == self.options.first_draw and noise == WRONG_TURNS and self.options.map:
-                self.save_map(roads, closed, world, drivers, judge, visits)
-        turns = len(env.edges) - len(closed.edges)
-        facts = {"draw": draw, "closed_turns": turns, "seconds": time.perf_counter() - begin, "scatter": scatter}
-        self.found.setdefault("closures", []).append({**facts, "rows": rows})
-        print(f"draw {draw}: {turns} turns closed, {facts['seconds']:.1f} s", flush=True)
-        self.note()
+                print(f"draw {draw}, wrong turns {noise:g}, alpha {alpha:g}: {seconds:.1f} s", flush=True)
+            facts["rows"] += rows
+            facts["seconds"] = time.perf_counter() - begin
+            self.note()
+        print(f"draw {draw}: {facts['closed_turns']} turns closed, {facts['seconds']:.1f} s", flush=True)
 
     def save_map(
         self, roads: Roads, closed: envs.GraphWorld, world: MDP, drivers: Any, judge: "Judge", visits: np.ndarray

@@ -77,7 +77,7 @@ def closures(found: dict[str, Any]) -> list[str]:
         return []
     rows, draws = [], list(found.values())
     for noise in (0.0, 0.1):
-        names = [row["policy"] for row in draws[0]["rows"] if row["wrong_turns"] == noise]
+        names = list(dict.fromkeys(row["policy"] for d in draws for row in d["rows"] if row["wrong_turns"] == noise))
         for name in names:
             same = [row for d in draws for row in d["rows"] if (row["policy"], row["wrong_turns"]) == (name, noise)]
             numbers = [mean(same, key) for key in ("excess_log_loss", "discounted_return", "shared_links")]

@@ -9,14 +9,12 @@ import scipy.sparse.csgraph
 from jaxtyping import Bool, Float, Int
 
 from robustirl import envs
-from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 
 FEATURES = ("link", "bend ahead", "crossing ahead")
 PLANTED = np.array([-2.0, 0.5, -1.0])
 DISCOUNT = 0.99
 MARGIN = 1.5  # Of the reach: the part of the graph in which starting values are learned.
-CLOSED_TOGETHER = 20  # Turns whose closure is tried at a time.
 
 
 class Roads(NamedTuple):
@@ -98,16 +96,25 @@ def close_turns(env: envs.GraphWorld, visits: Float[np.ndarray, " S"], *, count:
     entries = env.edges[np.isin(env.edges[:, 1], chosen)]
     choices = np.bincount(env.edges[:, 0], minlength=env.num_nodes)
     entries = entries[choices[entries[:, 0]] > 1]
-    closed = env
-    waiting = np.array_split(entries, max(len(entries) // CLOSED_TOGETHER, 1))
-    while waiting:
-        part = waiting.pop()
-        try:
-            closed = closed.without(part)
-        except InvalidInputError:  # Somebody would be cut off; half of them may do.
-            if len(part) > 1:
-                waiting += np.array_split(part, 2)
-    return closed
+    return env.without(entries[_leaves_ways(env, entries)])
+
+
+def _leaves_ways(env: envs.GraphWorld, entries: Int[np.ndarray, "C 2"]) -> Bool[np.ndarray, " C"]:
+    """Return which turns can be closed together: those that begin where a destination would be cut off stay open."""
+    numbers, closing = env.edges @ [env.num_nodes, 1], np.ones(len(entries), bool)
+    while True:
+        kept = env.edges[~np.isin(numbers, entries[closing] @ [env.num_nodes, 1])]
+        back = scipy.sparse.coo_array(
+            (np.ones(len(kept)), (kept[:, 1], kept[:, 0])), shape=(env.num_nodes,) * 2
+        ).tocsr()
+        stuck = np.zeros(env.num_nodes, bool)
+        for goal in env.destinations:
+            reached = scipy.sparse.csgraph.breadth_first_order(back, goal, return_predecessors=False)
+            stuck |= ~np.isin(np.arange(env.num_nodes), reached)
+        freed = closing & stuck[entries[:, 0]]
+        if not freed.any():
+            return closing
+        closing &= ~freed
 
 
 def follow(world: MDP, policy: Any, starts: Int[np.ndarray, " n"], steps: int) -> Int[np.ndarray, "T n"]:
