@@ -31,7 +31,7 @@ def summary_rows(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[
         ("with", _alpha(fit, evidence)),
         ("ended", _ending(fit)),
         _closeness(fit, evidence),
-        ("reward", f"from {float(fit.reward.min()):.4g} to {float(fit.reward.max()):.4g}"),
+        ("reward", f"from {np.min(np.asarray(fit.reward)):.4g} to {np.max(np.asarray(fit.reward)):.4g}"),
         *(("warning", text) for text in warnings_of(fit, evidence, tolerance)),
         ("verdict", str(judge(fit, evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate))),
     ]
@@ -73,7 +73,7 @@ def _closeness(fit: Fit, evidence: Evidence) -> tuple[str, str]:
     """Return how close the fit came: the occupancy gap, or the log-likelihood."""
     if fit.objective != LIKELIHOOD:
         return "occupancy gap", _gap(fit, evidence)
-    mean = -float(fit.history.dual[int(fit.verdict.best_step)])
+    mean = -float(np.asarray(fit.history.dual)[int(fit.verdict.best_step)])
     return "log-likelihood", f"{mean * (evidence.transitions or 1):.3f}, {mean:.4f} a choice (priors included)"
 
 
@@ -122,7 +122,7 @@ def _ending(fit: Fit) -> str:
 
 
 def _gap(fit: Fit, evidence: Evidence) -> str:
-    gap, first = float(fit.verdict.occupancy_gap), float(fit.history.occupancy_gap[0])
+    gap, first = float(fit.verdict.occupancy_gap), float(np.asarray(fit.history.occupancy_gap)[0])
     text = f"{gap:.4g} in l1, down from {first:.4g}" if gap < first else f"{gap:.4g} in l1, from {first:.4g}"
     estimate = evidence.occupancy_estimate
     if estimate is None:

@@ -240,6 +240,8 @@ class DenseKernel(AbstractKernel):
         return eqx.tree_at(lambda kernel: kernel.probabilities, self, as_float(array))
 
     def self_transitions(self) -> Float[Array, "S A"]:
+        if checks.in_host_memory(self.probabilities):
+            return jax.device_put(np.diagonal(self.probabilities, axis1=0, axis2=2).T)
         return jnp.diagonal(self.probabilities, axis1=0, axis2=2).T
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:

@@ -38,6 +38,8 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
         >>> uniform_policy(jnp.array([[True, True], [True, False]])).tolist()
         [[0.5, 0.5], [1.0, 0.0]]
     """
+    if checks.in_host_memory(mask):
+        return as_float(np.asarray(mask) / np.sum(np.asarray(mask), -1, keepdims=True))
     weights = as_float(mask)
     return weights / weights.sum(-1, keepdims=True)
 
