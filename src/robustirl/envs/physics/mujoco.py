@@ -218,7 +218,7 @@ def mujoco_world(
         fast: Take Euler's steps and four steps of the contact solver, several times faster. One step of Hopper and of
             HalfCheetah then agrees with Euler's steps of MuJoCo's own engine.
         iterations: Steps of the contact solver and of its line search, in place of those of the model or of `fast`.
-            `(1, 4)` takes a third of the time of `fast`; see `docs/physics.md` for its error.
+            `(1, 4)` takes a third of the time of `fast`; see `docs/physics-study.md` for its error.
         parameters: Factors of what the model says, by name; those of one body by `**{"mass:torso": 2.0}`.
 
     Example:
