@@ -91,3 +91,10 @@ def test_what_cannot_be_is_refused(refused):
 def test_a_world_of_diagonals_masks_what_does_not_exist():
     world = MDP(BandedKernel((1, 0), [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]), discount=0.5)
     assert world.mask.tolist() == [[True, True], [True, False]]
+
+
+def test_a_negative_weight_is_named_by_its_state(refused):
+    weights = np.ones((1, 2, 3))
+    weights[0, 1, 2] = -1.0
+    with refused("the weight of a diagonal is negative at state 2, action 1, diagonal 0: -1.0"):
+        BandedKernel((0,), weights)

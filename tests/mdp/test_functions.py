@@ -60,3 +60,23 @@ def test_bad_answers_are_refused_by_state(function, words, refused):
 def test_a_scalar_function_called_with_arrays_is_told_how_to_be_given(refused):
     with refused("14 pairs", "vectorized=False"):
         from_function(lambda s, a: ([0], [1.0]), num_states=7, num_actions=2, vectorized=True)
+
+
+def test_what_is_no_function_is_refused(refused):
+    with refused("the successors are 3, but a function of state and action is needed"):
+        from_function(3, num_states=2, num_actions=1)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("vectorized", "given"),
+    [(False, "state 2, action 0, vectorized=False"), (True, "arrays of states and actions, vectorized=True")],
+)
+def test_what_a_kernel_function_raises_passes_with_a_note_of_what_it_was_given(vectorized, given):
+    def broken(state, action):
+        if np.max(state) == 2:
+            raise KeyError("no such link")
+        return [state], [1.0]
+
+    with pytest.raises(KeyError, match="no such link") as caught:
+        from_function(broken, num_states=3, num_actions=1, vectorized=vectorized)
+    assert caught.value.__notes__ == [f"The kernel function raised this for {given}."]

@@ -57,3 +57,9 @@ def test_rewards_of_independent_parts_add_up():
 def test_no_parts_are_refused(refused):
     with refused("no parts", "at least one"):
         KroneckerKernel()
+
+
+def test_parts_in_a_list_are_refused(refused):
+    part = DenseKernel(np.ones((2, 1, 2)) / 2)
+    with refused("the parts were given as one list; give them one by one: KroneckerKernel(*parts)"):
+        KroneckerKernel([part, part])  # pyright: ignore[reportArgumentType]

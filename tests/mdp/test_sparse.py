@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from robustirl import envs
-from robustirl.mdp import BandedKernel, SuccessorKernel, from_sparse
+from robustirl.mdp import MDP, BandedKernel, SuccessorKernel, from_sparse
 
 
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_array, scipy.sparse.csc_matrix])
@@ -45,3 +45,23 @@ def test_a_chain_too_large_for_a_matrix_is_refused_before_it_is_made(refused):
     with refused("490000 x 490000", "GiB"):
         policy = np.asarray(world.mask) / np.asarray(world.mask).sum(1, keepdims=True)
         sampled_total_return(world, policy, np.zeros(490000), key=jax.random.key(0))
+
+
+@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf])
+def test_a_wrong_probability_is_named_by_its_state_action_and_successor(wrong, refused):
+    matrix = scipy.sparse.lil_array(scipy.sparse.kron(scipy.sparse.eye_array(300), np.ones((2, 1))))
+    matrix[11, 7] = wrong  # Row 11 of two actions: state 5, action 1.
+    with refused(f"the probability of state 5, action 1, successor 7 is {wrong!r}"):
+        MDP(scipy.sparse.csr_array(matrix), num_actions=2, discount=0.9)
+
+
+def test_what_is_no_sparse_kernel_is_refused(refused):
+    stay = scipy.sparse.eye_array(3, format="csr")
+    with refused("num_actions is 1.0, but a whole number of at least 1 is needed"):
+        MDP(stay, num_actions=1.0, discount=0.9)  # pyright: ignore[reportArgumentType]
+    with refused("the matrix has shape (0, 0), but a world has at least one state"):
+        MDP(scipy.sparse.csr_array((0, 0)), num_actions=1, discount=0.9)
+    with refused("the kernel is a list of 2 sparse matrices; stack them"):
+        MDP([stay, stay], discount=0.9)  # pyright: ignore[reportArgumentType]
+    with refused("the kernel is a function; build it by mdp.from_function"):
+        MDP(lambda state, action: ([state], [1.0]), discount=0.9)  # pyright: ignore[reportArgumentType]

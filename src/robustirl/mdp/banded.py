@@ -168,7 +168,9 @@ def _check_diagonals(offsets: tuple[int, ...], weights: np.ndarray, leaky: bool)
         raise InvalidInputError(
             f"the distances are {offsets}, but {len(weights)} different ones are needed, one for each diagonal."
         )
-    checks.require_probabilities("the weight of a diagonal", weights)
+    checks.require_probabilities(
+        "the weight of a diagonal", weights.transpose(2, 1, 0), ("state", "action", "diagonal")
+    )
     states = np.arange(weights.shape[2])
     for j, d in enumerate(offsets):
         outside = (states + d < 0) | (states + d >= len(states))

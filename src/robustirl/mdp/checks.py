@@ -54,13 +54,13 @@ def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -
         )
 
 
-def require_probabilities(name: str, array: np.ndarray) -> None:
+def require_probabilities(name: str, array: np.ndarray, axes: tuple[str, ...] = AXES) -> None:
     """Refuse NaN, infinite and negative entries."""
     for fault, bad in (("not finite", ~np.isfinite(array)), ("negative", array < 0)):
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             raise InvalidInputError(
-                f"{name} is {fault} at {place(index)}: {float(array[index])!r};"
+                f"{name} is {fault} at {place(index, axes)}: {float(array[index])!r};"
                 " probabilities must be finite numbers of at least 0."
             )
 

@@ -33,6 +33,15 @@ def as_kernel(
             f"the kernel is a sparse matrix of shape {kernel.shape}, which does not tell states from actions;"  # pyright: ignore
             " pass num_actions."
         )
+    if isinstance(kernel, list | tuple) and any(hasattr(part, "tocsr") for part in kernel):
+        raise InvalidInputError(
+            f"the kernel is a list of {len(kernel)} sparse matrices; stack them into one whose row s * num_actions + a"
+            " is T(·|s,a), and pass num_actions."
+        )
+    if callable(kernel) and not isinstance(kernel, AbstractKernel):
+        raise InvalidInputError(
+            "the kernel is a function; build it by mdp.from_function(function, num_states=..., num_actions=...)."
+        )
     if num_actions is not None:
         raise InvalidInputError("num_actions is for sparse matrices; other kernels tell it themselves. Omit it.")
     return kernel if isinstance(kernel, AbstractKernel) else compact_kernel(kernel)  # pyright: ignore

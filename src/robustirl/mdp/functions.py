@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl._runtime import require_memory, sum_tolerance
+from robustirl._runtime import require_memory, short_repr, sum_tolerance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel, banded_or_lists
@@ -46,6 +46,10 @@ def from_function(
         >>> np.asarray(kernel.to_array())[0, 1].round(1).tolist()
         [0.0, 0.9, 0.0, 0.0, 0.1]
     """
+    if not callable(successors):
+        raise InvalidInputError(
+            f"the successors are {short_repr(successors)}, but a function of state and action is needed."
+        )
     states, actions = (
         checks.as_count(name, n, 1) for name, n in (("num_states", num_states), ("num_actions", num_actions))
     )
@@ -54,9 +58,12 @@ def from_function(
     for first in range(0, pairs, size):
         numbers = np.arange(first, min(first + size, pairs))
         state, action = numbers // actions, numbers % actions
-        found = (
-            _arrays(successors(state, action), numbers.size) if vectorized else _one_by_one(successors, state, action)
-        )
+        if vectorized:
+            found = _arrays(
+                _ask(successors, state, action, "arrays of states and actions, vectorized=True"), state.size
+            )
+        else:
+            found = _one_by_one(successors, state, action)
         _check(found, state, action, states)
         chunks.append(found)
         if first == 0:
@@ -75,10 +82,19 @@ def checked_answer(answer: Any, states: np.ndarray, actions: np.ndarray, size: i
     return found
 
 
+def _ask(successors: Callable[..., Any], state: Any, action: Any, given: str) -> Any:
+    """Return what the function answers; what it raises passes, with a note of what it was given."""
+    try:
+        return successors(state, action)
+    except Exception as error:
+        error.add_note(f"The kernel function raised this for {given}.")
+        raise
+
+
 def _one_by_one(successors: Callable[..., Any], states: np.ndarray, actions: np.ndarray) -> Chunk:
     rows = []
     for state, action in zip(states.tolist(), actions.tolist(), strict=True):
-        answer = successors(state, action)
+        answer = _ask(successors, state, action, f"state {state}, action {action}, vectorized=False")
         where = f"of state {state}, action {action}"
         try:
             places, chances = ([], []) if answer is None else (list(np.ravel(part)) for part in answer)

@@ -46,6 +46,12 @@ class KroneckerKernel(AbstractKernel):
     def __init__(self, *parts: AbstractKernel | ArrayLike):
         if not parts:
             raise InvalidInputError("no parts were given, but a world needs at least one; give their kernels.")
+        if (
+            len(parts) == 1
+            and isinstance(parts[0], list | tuple)
+            and any(isinstance(p, AbstractKernel) for p in parts[0])
+        ):
+            raise InvalidInputError("the parts were given as one list; give them one by one: KroneckerKernel(*parts).")
         self.parts = tuple(part if isinstance(part, AbstractKernel) else DenseKernel(part) for part in parts)
         self.leaky = any(part.leaky for part in self.parts)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel, banded_or_lists
 from robustirl.mdp.successors import SuccessorKernel
 
@@ -32,13 +33,25 @@ def from_sparse(
     rows = scipy.sparse.csr_array(matrix)
     if rows.data.dtype.kind not in "biuf":
         raise InvalidInputError(f"the matrix holds {rows.data.dtype}, but real numbers are needed.")
+    num_actions = checks.as_count("num_actions", num_actions, 1)
     pairs, states = rows.shape  # pyright: ignore[reportGeneralTypeIssues]
+    if states == 0:
+        raise InvalidInputError(f"the matrix has shape {(pairs, states)}, but a world has at least one state.")
     if pairs != states * num_actions:
         raise InvalidInputError(
             f"the matrix has shape {(pairs, states)}, but with {num_actions} actions {states * num_actions} rows are"
             " needed, one for each state and action."
         )
     rows.sum_duplicates()
+    bad = ~(np.isfinite(rows.data) & (rows.data >= 0))
+    if bad.any():
+        entry = int(np.argmax(bad))
+        row = int(np.searchsorted(rows.indptr, entry, "right")) - 1
+        index = row // num_actions, row % num_actions, int(rows.indices[entry])
+        raise InvalidInputError(
+            f"the probability of {checks.place(index)} is {float(rows.data[entry])!r},"
+            " but a finite number of at least 0 is needed."
+        )
     lengths = np.diff(rows.indptr)
     longest = max(int(lengths.max(initial=0)), 1)
     filled = np.arange(longest) < lengths[:, None]

@@ -4,8 +4,10 @@ Learning plans for hundreds of rewards, each close to the one before. As long as
 a few digits of a plan suffice, and they must be right where the player goes: residuals are measured as a weighted sum
 Σ m(s) |B(V) - V|(s). The maximum over all states would be decided by states that nobody visits.
 
-Steps are those of `newton_krylov.py`, with systems solved to a few digits. Where they fail, value
-iteration goes on until the maximum is small enough, as there.
+Steps are those of `newton_krylov.py`. How exactly a system is solved follows the last step: where that left a
+share q of the residual, because the policies changed, the next system may leave q² (Eisenstat and Walker, 1996). Digits
+beyond would be those of policies that are about to be replaced. Where steps fail, value iteration goes on until the
+maximum is small enough, as in `newton_krylov.py`.
 """
 
 import equinox as eqx
@@ -22,6 +24,9 @@ from robustirl.planning.solvers.value_iteration import most_sweeps, sweep
 from robustirl.planning.verdict import Solution
 
 SWEEPS = 2  # After a prediction or a step.
+FIRST_SHARE = 0.1  # Of the residual: what the first system may leave.
+
+State = tuple[Iterate, Progress, Float[Array, ""]]  # And the share that the next system may leave at least.
 
 
 class MeanAccuracy(eqx.Module):
@@ -47,21 +52,22 @@ def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Arra
         now = look(columns, value, steps)
         return eqx.tree_at(lambda it: it.residual, now, accuracy.measure @ jnp.abs(now.fault))
 
-    def unfinished(state: tuple[Iterate, Progress]) -> Bool[Array, ""]:
-        now, progress = state
+    def unfinished(state: State) -> Bool[Array, ""]:
+        now, progress, _ = state
         going = (progress.waiting < solver.patience) & (now.steps < max_steps) & jnp.isfinite(now.residual)
         return (now.residual > accuracy.residual) & going
 
-    def step(state: tuple[Iterate, Progress]) -> tuple[Iterate, Progress]:
-        now, progress = state
-        share = jnp.clip(AIM * accuracy.residual / now.residual, REDUCTION, MOST_LEFT)
+    def step(state: State) -> State:
+        now, progress, forcing = state
+        share = jnp.clip(jnp.maximum(AIM * accuracy.residual / now.residual, forcing), REDUCTION, MOST_LEFT)
         inner = {"reduction": share, "weights": accuracy.measure, "most": solver.max_inner}
         change = correction(now.attained, columns.discount, now.fault, **inner)
         after = seen(_sweep(columns, now.value + change, progress.waiting), now.steps + 1)
-        return after, progress.after(after)
+        return after, progress.after(after), (after.residual / now.residual) ** 2
 
     first = seen(_sweep(columns, problem.start, 0), jnp.asarray(0))
-    now, _ = jax.lax.while_loop(unfinished, step, (first, Progress.begin(first)))
+    begin = (first, Progress.begin(first), jnp.full_like(first.residual, FIRST_SHARE))
+    now, *_ = jax.lax.while_loop(unfinished, step, begin)
     good = now.residual <= accuracy.residual
     largest = jnp.max(jnp.abs(now.fault))
 
