@@ -24,7 +24,7 @@ import robustirl
 robustirl.enable_x64()
 
 from robustirl import demonstrations, irl  # noqa: E402
-from robustirl.demonstrations import Demonstrations  # noqa: E402
+from robustirl.demonstrations import Demonstrations, Recordings  # noqa: E402
 from robustirl.envs import ThreeState, from_file  # noqa: E402
 from robustirl.errors import InvalidInputError  # noqa: E402
 from robustirl.irl._archive import Archive, read_archive, write_archive  # noqa: E402
@@ -303,6 +303,29 @@ def _minari(name: str = "data/metadata.json") -> Target:
     return Target(lambda: [_minari_files()[name]], load, Path(name).suffix, json=True)
 
 
+def _recording_seeds() -> list[bytes]:
+    seen, done = [np.zeros((3, 2)), np.ones((2, 2))], [np.zeros((2, 1)), np.ones((1, 1))]
+    whole = Recordings.from_arrays(seen, done, terminated=[True, False])
+    return [_saved(one.save, ".npz") for one in (whole, whole.without_actions())]
+
+
+def _load_imitation(path: Path) -> None:
+    """Read a robust imitation and act by it."""
+    irl.RobustImitation.load(path).predict(np.zeros((1, 3)))
+
+
+def _show_fit(path: Path) -> None:
+    """Make the page of a fit whose record is what was given."""
+    from robustirl.explorer import write_fit_page
+
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        (Path(folder) / "model.npz").write_bytes(kept("model")[0])
+        (Path(folder) / "fit.json").write_bytes(path.read_bytes())
+        page = write_fit_page(Path(folder), Path(folder) / "page.html").read_text(encoding="utf-8")
+        if page.count("<script") != page.count("</script>"):
+            raise UnclearError("a record has written into the page")
+
+
 TARGETS: dict[str, Target] = {
     "demos-npz": Target(_demo_seeds(".npz"), demonstrations.load, ".npz"),
     "demos-jsonl": Target(_demo_seeds(".jsonl"), demonstrations.load, ".jsonl"),
@@ -313,6 +336,9 @@ TARGETS: dict[str, Target] = {
     "npz-header": Target(_npy_seeds, _one_member, ".npy"),
     "model": Target(lambda: [content for content, _ in _models()], _load_model, ".npz"),
     "model-note": Target(_note_seeds, _with_note, ".json", json=True),
+    "imitation-model": Target(lambda: kept("imitation-model"), _load_imitation, ".npz"),
+    "recordings": Target(_recording_seeds, Recordings.load, ".npz"),
+    "fit-record": Target(lambda: kept("fit-record"), _show_fit, ".json", json=True),
     "batch": Target(_batch_seeds, read_batch, ".npz"),
     "batch-records": Target(_record_seeds, _with_records, ".json", json=True),
     "store-note": Target(_store_seeds, _load_note, ".json", json=True),

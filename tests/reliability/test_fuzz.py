@@ -9,7 +9,17 @@ from torture.targets import TARGETS, try_input
 
 CORPUS = Path(__file__).parent / "corpus"
 KEPT = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
-INPUTS = {"model": 100, "model-note": 15, "batch-records": 40, "npz-header": 60, "world": 60, "world-kernel": 60}
+INPUTS = {
+    "model": 100,
+    "imitation-model": 60,
+    "fit-record": 25,
+    "recordings": 60,
+    "model-note": 15,
+    "batch-records": 40,
+    "npz-header": 60,
+    "world": 60,
+    "world-kernel": 60,
+}
 
 
 def test_the_corpus_is_small_and_every_target_is_known():
@@ -33,7 +43,7 @@ def test_damaged_inputs_are_read_or_refused(name):
     target = TARGETS[name]
     kept = [path.read_bytes() for path in sorted((CORPUS / name).glob("seed-*"))]
     accepted = 0
-    for result in fuzz(target, seed=0, inputs=INPUTS.get(name, 150), slowest=5.0, seeds=kept or None):
+    for result in fuzz(target, seed=0, inputs=INPUTS.get(name, 150), slowest=60.0, seeds=kept or None):
         if isinstance(result, BrokenError):
             pytest.fail(f"{result} on {result.content[:200]!r}")
         accepted += result
