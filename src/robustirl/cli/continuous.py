@@ -55,7 +55,7 @@ class Continuous:
     demonstrations: int = ContinuousSpec.demonstrations
     """How many episodes of the expert a learner has."""
     rounds: int | None = None
-    """Rounds of learning per run; those of the algorithm when left out."""
+    """Rounds of learning per run; those of the algorithm if omitted."""
     expert_steps: int = ContinuousSpec.expert_steps
     """Policy steps in the training of an expert."""
     expert_attempts: int = ContinuousSpec.expert_attempts

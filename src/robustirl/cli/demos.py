@@ -42,11 +42,11 @@ class Make(WorldOptions):
     noise: float = 0.0
     """The noise of the expert's world."""
     noise_model: str | None = None
-    """Which kernel the noise means; the environment's default when left out."""
+    """Which kernel the noise means; the environment's default if omitted."""
     discount: float | None = None
-    """The discount; the environment's when left out."""
+    """The discount; the environment's if omitted."""
     expert: Literal["soft", "optimal"] | None = None
-    """The expert's policy for the true reward; that of the published runs when left out."""
+    """The expert's policy for the true reward; that of the published runs if omitted."""
     states_only: bool = False
     """Record no actions."""
     seed: int = 0

@@ -43,16 +43,16 @@ class Fit(LogOptions, WorldOptions):
     noise: float = 0.0
     """The noise of the learner's world."""
     noise_model: str | None = None
-    """Which kernel the noise means; the environment's default when left out."""
+    """Which kernel the noise means; the environment's default if omitted."""
     discount: float | None = None
-    """The discount; the environment's when left out."""
+    """The discount; the environment's if omitted."""
     objective: Literal["occupancy", "likelihood"] = "occupancy"
     """What to learn by: occupancy matches where the expert goes, likelihood makes the recorded actions as probable as
     possible and gives standard errors."""
     penalty: float = 0.0
     """With --objective likelihood, the precision of a Gaussian prior on every parameter."""
     reward: Literal["tabular", "tabular-action", "linear", "network"] | None = None
-    """The reward model; what the environment calls for when left out."""
+    """The reward model; what the environment calls for if omitted."""
     steps: int = PAPER_STEPS
     """The largest number of parameter updates."""
     tolerance: float | None = None

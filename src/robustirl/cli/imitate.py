@@ -40,7 +40,7 @@ class Imitate:
     """acrobot, cart-pole, cart-pole-swing-up, double-pendulum, mountain-car or pendulum; with MuJoCo installed also
     inverted-double-pendulum, inverted-pendulum, hopper, half-cheetah, walker-2d, or the path of a model file."""
     demos: str | None = None
-    """What was seen of the expert: a file of `Recordings` (.npz), or minari:ID; made on the spot if left out."""
+    """What was seen of the expert: a file of `Recordings` (.npz), or minari:ID; made on the spot if omitted."""
     alpha: float = 0.95
     """α of the learner that is robust, between 0 and 1."""
     physics: tuple[str, ...] = ()

@@ -55,9 +55,9 @@ class Reproduce:
     expert_noise: tuple[float, ...] = PAPER_EXPERT_NOISES
     """The expert's noises, along the axis of each panel."""
     seeds: tuple[int, ...] | None = None
-    """The layouts, where an environment has several; its usual one when left out. Figures show means of several."""
+    """The layouts, where an environment has several; its usual one if omitted. Figures show means of several."""
     expert: Literal["soft", "optimal"] | None = None
-    """The expert's policy for the true reward; that of the published runs when left out."""
+    """The expert's policy for the true reward; that of the published runs if omitted."""
     steps: int = PAPER_STEPS
     """Parameter updates per run."""
     redraw: bool = False

@@ -44,11 +44,11 @@ class Theory(LogOptions, WorldOptions):
 
     environment: Annotated[str, tyro.conf.Positional, tyro.conf.arg(help=f"Which world: {WORLDS}.")] = "three-state"
     noise_model: str | None = None
-    """Which kernel the noise means; the environment's default when left out."""
+    """Which kernel the noise means; the environment's default if omitted."""
     learner_noise: float = 0.0
     """The learner's noise."""
     expert_noise: float | None = None
-    """The expert's noise; 0.1 when left out."""
+    """The expert's noise; 0.1 if omitted."""
     occupancy: Path | None = None
     """An expert's state occupancy in place of an expert's world: a text file, one number a state, or what `robustirl
     fit` wrote: its folder, its model.npz or its reward.csv."""
@@ -65,15 +65,15 @@ class Theory(LogOptions, WorldOptions):
     """The player's chance of control. For two worlds auto is the rule 1 - d/2; with --guarantee it is what `robustirl
     fit` would choose from the demonstrations."""
     discount: float | None = None
-    """The discount; the environment's when left out."""
+    """The discount; the environment's if omitted."""
     expert: Literal["soft", "optimal"] | None = None
-    """The expert's policy for the true reward; optimal when left out, which is what the theorems are about."""
+    """The expert's policy for the true reward; optimal if omitted, which is what the theorems are about."""
     steps: int | None = None
-    """Parameter updates per fit; the paper's 200 when left out."""
+    """Parameter updates per fit; the paper's 200 if omitted."""
     sweep: tuple[float, ...] | None = None
-    """The expert's noises along the figure's axis; the paper's when left out."""
+    """The expert's noises along the figure's axis; the paper's if omitted."""
     out: Path | None = None
-    """The folder for the figure; none is drawn when left out."""
+    """The folder for the figure; none is drawn if omitted."""
 
 
 def run_theory(command: Theory) -> int:

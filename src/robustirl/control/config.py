@@ -22,7 +22,7 @@ class PolicyGradientConfig:
         horizon: T, after which an episode is cut off.
         learning_rate: Of Adam, for the player.
         final_rate: What remains of the learning rates at the end, as a share; they fall linearly.
-        opponent_rate: Of Adam, for the opponent; as the player's when left out.
+        opponent_rate: Of Adam, for the opponent; as the player's if omitted.
         method: `likelihood-ratio` is Algorithm 4; `ppo` takes several clipped steps on every batch.
         baseline: What is subtracted from the return to go: nothing, the mean over the episodes at the same step, or
             a critic fitted to the batch, with GAE.

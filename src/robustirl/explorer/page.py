@@ -48,7 +48,7 @@ def write_explorer(
 
     Args:
         folder: The store, finished or not: what is there is shown.
-        path: The file; `explorer.html` in the store when left out.
+        path: The file; `explorer.html` in the store if omitted.
         certificates: Work out a certificate for every finite run, some 15 ms each.
         progress: Called with the number of runs done and of all runs.
 

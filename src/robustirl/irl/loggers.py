@@ -126,7 +126,7 @@ class WandbLogger(_Logger):
     Needs the extra `wandb`. A run that the logger began it also finishes; one that was given is left to its owner.
 
     Args:
-        run: A run of yours, as `wandb.init` returns it; a new one is begun when left out.
+        run: A run of yours, as `wandb.init` returns it; a new one is begun if omitted.
         prefix: Put before the names of the curves, with a slash.
         every: Log a tabular fit at multiples of this step.
         options: For `wandb.init` when a run is begun, as `project="grids"` or `mode="offline"`.

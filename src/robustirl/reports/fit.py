@@ -33,11 +33,11 @@ class FitRequest:
         demonstrations: The file.
         alpha: α, or "auto".
         noise: Of the learner's world.
-        noise_model: Which kernel the noise means; the environment's default when left out.
-        discount: γ; the environment's when left out.
+        noise_model: Which kernel the noise means; the environment's default if omitted.
+        discount: γ; the environment's if omitted.
         objective: `occupancy` or `likelihood`; see `irl.fit`.
         penalty: For a likelihood; see `irl.fit`.
-        reward: `tabular`, `tabular-action`, `linear`, `network`; what the environment calls for when left out.
+        reward: `tabular`, `tabular-action`, `linear`, `network`; what the environment calls for if omitted.
         steps: The largest number of parameter updates.
         tolerance: Stop once the occupancy gap is this small.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
