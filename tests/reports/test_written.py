@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from robustirl.demonstrations import Demonstrations
 from robustirl.envs import ThreeState
-from robustirl.reports import next_steps
+from robustirl.reports import evidence, next_steps
 from robustirl.reports.evidence import DemonstrationsReport
 from robustirl.reports.fit import FitJob, choose_optimizer, parameters_csv, policy_csv, reward_csv
 from robustirl.reports.fit_folder import _changed, _theory, _value, is_fit_folder
@@ -68,6 +69,7 @@ def test_the_smallest_gap_is_known_up_to_the_error_of_the_estimate(gap, error, i
 
 def test_commands_are_changed_in_place_or_at_their_end():
     words = ["robustirl", "fit", "--env", "e", "--alpha", "0.9", "--out"]
+    assert _changed(["fit", "--out", "a"], out="b") == "fit --out b"
     assert _changed(words, alpha="1", out="x") == "robustirl fit --env e --alpha 1 --out --out x"
     assert (_value(words, "--alpha"), _value(words, "--out"), _value(words, "--noise")) == ("0.9", None, None)
     words = shlex.split("robustirl fit --env e --noise 0.1 --discount 0.5 --noise-model m --env-arg a=1 --allow-import")
@@ -140,7 +142,10 @@ def test_occupancies_are_read_from_texts_and_tables(tmp_path, refused):
     table = tmp_path / "reward.csv"
     table.write_text("state,expert_occupancy\n0,0.75\n1,0.25\n")
     assert read_occupancy(table).tolist() == [0.75, 0.25]
-    for text, why in (("state,expert_occupancy\n0,nan\n", "not finite"), ("state,expert_occupancy\n", "no numbers")):
+    for text, why in (
+        ("state,expert_occupancy\n0,nan\n1,0.5\n", "not finite"),
+        ("state,expert_occupancy\n", "no numbers"),
+    ):
         table.write_text(text)
         with refused(why):
             read_occupancy(table)
@@ -202,3 +207,23 @@ def test_worlds_are_found_by_name_with_their_arguments(refused):
         find_environment("world.npz", arguments={"size": 3})
     with refused("would import and run the module 'mine'", "--allow-import"):
         find_environment("mine:world")
+
+
+def test_a_guarantee_takes_states_that_are_never_left_as_they_are(monkeypatch):
+    asked = {}
+
+    class Model:
+        policy_, alpha_ = "policy", np.asarray(0.75)
+
+        def __init__(self, alpha, **options):
+            asked["model"] = (alpha, options)
+
+        def fit(self, learner, demonstrations):
+            return self
+
+    monkeypatch.setattr(evidence, "RobustIRL", Model)
+    monkeypatch.setattr(evidence, "guarantee", lambda *given, radius: (given[2], radius.tolist()))
+    walks = Demonstrations.from_arrays([[0, 1]] * 3, terminated=True)
+    found, alpha = evidence.report_guarantee(ThreeState().mdp(0.1), walks, radius=0.5, alpha="auto", tail="hold")
+    assert asked["model"] == ("auto", {"tail": "hold", "throw": False})
+    assert (found, alpha) == (("policy", [[0.5, 0.5], [0.0, 0.0], [0.0, 0.0]]), 0.75)
