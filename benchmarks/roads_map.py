@@ -56,7 +56,7 @@ def main() -> None:
     shut = links[np.unique(turns[:, 1])]
     shut = shut[number[shut].min(1) >= 0]
     middle = local[number[shut]].mean(1)
-    detail.plot(*middle.T, "x", color=CLOSED, ms=7, mew=2, zorder=4, label="turns into it closed")
+    detail.plot(*middle.T, "x", color=CLOSED, ms=7, mew=2, zorder=4, label="ways into it closed")
     detail.plot(*local[number[ends]].T, "*", color="#f6e05e", ms=20, mec="black", zorder=5, label="destination")
     detail.set_title("most likely routes before and after the closure", fontsize=13)
     detail.legend(loc="best", frameon=True, facecolor=PAPER, edgecolor="none")

@@ -33,7 +33,7 @@ def add(found: dict[str, Any], content: dict[str, Any]) -> None:
         found["shards"][kind] = content
         return
     for draw in content.pop("closures", []):
-        found["closures"][f"{draw['draw']:03d}"] = draw
+        found["closures"].setdefault(f"{content['links']:07d}", {})[f"{draw['draw']:03d}"] = draw
     if "coefficients" in content:
         how = "part" if "starting_values" in content else "nothing"
         kind = f"{content['graph']} {content['machine']['backend']} {content['destinations']} {how}"
@@ -72,36 +72,37 @@ def fits(found: dict[str, Any]) -> list[str]:
 
 
 def closures(found: dict[str, Any]) -> list[str]:
-    """Return the means over draws, with standard errors, of what is predicted after a closure."""
-    if not found:
-        return []
-    rows, draws = [], list(found.values())
-    for noise in (0.0, 0.1):
-        names = list(dict.fromkeys(row["policy"] for d in draws for row in d["rows"] if row["wrong_turns"] == noise))
-        for name in names:
-            same = [row for d in draws for row in d["rows"] if (row["policy"], row["wrong_turns"]) == (name, noise)]
-            numbers = [mean(same, key) for key in ("excess_log_loss", "discounted_return", "shared_links")]
-            costs = mean_parameters(same)
-            rows.append(["never" if noise == 0 else "as drivers", name.replace("alpha", "α"), *numbers, costs])
-    turns = np.mean([draw["closed_turns"] for draw in draws])
-    head = ["learner's wrong turns", "who predicts", "excess log-loss", "return", "shared links", "coefficients"]
-    about = f"After closures in New York, {len(draws)} draws of trips and of {turns:.0f} closed turns in the mean:"
-    return [about, table(head, rows)]
+    """Return the medians over draws, with quartiles, of what is predicted after a closure; a table for each size."""
+    parts = []
+    for links, draws in sorted(found.items()):
+        rows, turns = [], np.mean([draw["closed_turns"] for draw in draws.values()])
+        every = [row for draw in draws.values() for row in draw["rows"]]
+        for noise, name in dict.fromkeys((row["wrong_turns"], row["policy"]) for row in every):
+            same = [row for row in every if (row["wrong_turns"], row["policy"]) == (noise, name)]
+            numbers = [spread(same, key) for key in ("excess_log_loss", "discounted_return", "shared_links")]
+            learner = "never" if noise == 0 else "as drivers"
+            rows.append([learner, name.replace("alpha", "α"), *numbers, median_parameters(same), str(len(same))])
+        head = ["learner's wrong turns", "who predicts", "excess log-loss", "return", "shared links"]
+        parts.append(
+            f"After closures in New York, {int(links):,} links, {turns:.0f} closed turns in the mean; medians and"
+            " quartiles over draws of trips and closures:"
+        )
+        parts.append(table([*head, "coefficients", "draws"], rows))
+    return parts
 
 
-def mean(rows: list[dict[str, Any]], key: str) -> str:
-    """Return a mean and its standard error."""
-    values = np.array([row[key] for row in rows])
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    digits = 2 if key == "discounted_return" else 4 if key == "excess_log_loss" else 3
-    return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
+def spread(rows: list[dict[str, Any]], key: str) -> str:
+    """Return the median and the quartiles."""
+    low, middle, high = np.quantile([row[key] for row in rows], [0.25, 0.5, 0.75])
+    digits = {"discounted_return": 2, "excess_log_loss": 4}.get(key, 3)
+    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def mean_parameters(rows: list[dict[str, Any]]) -> str:
-    """Return the mean coefficients, if there are any."""
+def median_parameters(rows: list[dict[str, Any]]) -> str:
+    """Return the medians of the coefficients, if there are any."""
     if "parameters" not in rows[0]:
         return ""
-    return ", ".join(f"{number:.2f}" for number in np.mean([row["parameters"] for row in rows], axis=0))
+    return ", ".join(f"{number:.2f}" for number in np.median([row["parameters"] for row in rows], axis=0))
 
 
 def shards(found: dict[str, Any]) -> list[str]:
