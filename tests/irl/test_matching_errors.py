@@ -40,6 +40,7 @@ def test_the_variance_of_a_fork_is_that_of_a_log_odds_ratio(fork, first, second)
     assert isinstance(found_matrix, np.ndarray)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_has_no_covariance_is_refused(fork, refused):
     world, model, learn = fork
     found, walks = learn(75, 25)

@@ -9,7 +9,7 @@ from robustirl._runtime import as_float, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.mdp import MDP
-from robustirl.types import ArrayLike
+from robustirl.types import AnyArray, ArrayLike
 
 
 @working_precision
@@ -46,9 +46,9 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
 
 @working_precision
 def mixture(
-    player: Float[Array, "*batch S A"],
-    opponent: Float[Array, "*batch S A"],
-    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"] | float,
+    player: Float[AnyArray, "*batch S A"],
+    opponent: Float[AnyArray, "*batch S A"],
+    alpha: Float[AnyArray, "*batch"] | Float[AnyArray, "*batch S A"] | float,
 ) -> Float[Array, "*batch S A"]:
     """Return α π_pl + (1-α) π_op, the policy that an observer of the game sees acting.
 
