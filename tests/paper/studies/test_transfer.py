@@ -14,6 +14,7 @@ from robustirl.paper.studies.transfer import RewardTransfer, as_learned, curves,
 from robustirl.paper.studies.transfer_families import Family, make_family, never_replace
 from robustirl.paper.studies.transfer_methods import METHODS, register_method
 from tests.commands import robustirl
+from tests.goldens import as_lines, require_golden
 
 
 def test_changes_are_what_they_are_called():
@@ -139,3 +140,18 @@ def test_every_method_learns_in_every_family(name, tmp_path):
     assert found.values.shape == (len(METHODS), len(family.changes), 1)
     assert np.isfinite(found.values).all()
     assert (found.values >= 0).all()
+
+
+def test_the_families_are_the_worlds_that_the_page_names():
+    # Strengths of the changes, kind by kind, and the worlds that are learned in and planned in.
+    found = {name: make() for name, make in transfer_families.FAMILIES.items()}
+    told = {
+        name: {kind: [round(c.strength, 4) for c in family.changes if c.kind == kind] for kind in kinds(family)}
+        for name, family in found.items()
+    }
+    require_golden("tables/transfer-families.txt", "\n".join(as_lines(told)))
+    assert [len(change.world.initial) for change in found["buses"].changes] == [90] * 4
+
+
+def kinds(family):
+    return list(dict.fromkeys(change.kind for change in family.changes))
