@@ -147,8 +147,7 @@ for name, (excess, earned, shared) in scores.items():
 # Carrying the reward over is best, but it was learned in the old graph, with the drivers' noise known. Who has the
 # closed graph alone takes wrong turns for wishes at α = 1 and believes links to be cheap: the return is low. An
 # opponent takes the blame for wrong turns, so that costs come out higher and routes shorter.
-# [Roads](../docs/roads.md) has several draws on the whole graph of New York, with and without wrong turns of the
-# learner.
+# [Roads](../docs/roads.md) has ten draws of trips and closures, with and without wrong turns of the learner.
 #
 # ## The map
 #
