@@ -222,3 +222,12 @@ def test_a_quick_run_measures_and_reports(tmp_path):
 def test_the_tables_of_roads_are_those_of_their_file(load):
     report = load("roads_report")
     assert report.tables(json.loads(report.KEPT.read_text("utf-8"))) == report.PAGE.read_text("utf-8")
+
+
+def test_targets_of_large_worlds_are_judged_by_their_rows(load):
+    report = load("large_report")
+    found = {"grid": 4.0, "lists": 6.0}
+    assert report.line("a solve", 5.0, found) == ["| a solve | ≤ 5 s | 4 s, met | **6 s**, missed | 1.5 |"]
+    assert report.line("a solve", None, {"grid": 4.0}) == ["| a solve |  | 4 s | not measured |  |"]
+    assert report.line("a solve", 5.0, {}) == []
+    assert report.PAGE.read_text(encoding="utf-8") == report.page()
