@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 NAMES: dict[str, str] = {
     "robustirl.precision.enable_x64": "robustirl.enable_x64",
     "robustirl.demonstrations.absorbing_states": "robustirl.mdp.absorbing_states",
-    "robustirl.planning.METHODS": "robustirl.planning._deprecated.METHODS",
+    "robustirl.planning.METHODS": "robustirl.planning._methods.METHODS",
     "robustirl.experiments.ContinuousRecord": "robustirl.paper.continuous.ContinuousRecord",
     "robustirl.experiments.ContinuousSpec": "robustirl.paper.continuous.ContinuousSpec",
     "robustirl.experiments.ExpertRecord": "robustirl.paper.continuous.ExpertRecord",
