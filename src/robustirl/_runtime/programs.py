@@ -72,20 +72,21 @@ class _Program:
 
     def __init__(self, function: Callable, structure: Any, leaves: list, traced: list[bool]):
         static = [None if is_array else leaf for leaf, is_array in zip(leaves, traced, strict=True)]
+        # A list of its own: if `run` knew this object, only the garbage collector could release the program.
+        fixed: list[Any] = [None]
 
         def run(arrays: list) -> Any:
             given = iter(arrays)
             merged = [next(given) if is_array else leaf for leaf, is_array in zip(static, traced, strict=True)]
             out = function(*jax.tree.unflatten(structure, merged))
-            changing, self._fixed = eqx.partition(out, eqx.is_array)
+            changing, fixed[0] = eqx.partition(out, eqx.is_array)
             return changing
 
         run.__name__ = getattr(function, "__name__", run.__name__)  # What JAX calls the program in its logs.
-        self._fixed: Any = None
-        self._run = jax.jit(run)
+        self._fixed, self._run = fixed, jax.jit(run)
 
     def __call__(self, arrays: list) -> Any:
-        return eqx.combine(self._run(arrays), self._fixed)
+        return eqx.combine(self._run(arrays), self._fixed[0])
 
 
 def _is_array(leaf: Any) -> bool:
