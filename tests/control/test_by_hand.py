@@ -250,7 +250,7 @@ def test_the_weights_of_both_sides(credit):
 
 
 def test_objectives_of_the_policy_gradient():
-    batch, weights = _episodes(), np.array([[1.0, -2.0], [0.5, 0.0], [-1.5, 0.0]])
+    batch, weights = _episodes(), jnp.array([[1.0, -2.0], [0.5, 0.0], [-1.5, 0.0]])
     linear = lambda slope, log: GaussianPolicy((jnp.array(slope),), (), jnp.array([log]))  # noqa: E731
     new, old = linear([[0.7], [-0.4]], -0.3), linear([[0.2], [0.1]], 0.1)
     config = PolicyGradientConfig(entropy=0.3, excess=2.0, reach=0.5, baseline="none", normalize=False)
@@ -306,7 +306,7 @@ def test_each_side_of_the_policy_gradient_has_a_rate_of_its_own():
 def test_a_network_is_tanh_of_affine_layers():
     network = Network.create(2, (3,), key=jax.random.key(0))
     first, last = network.layers
-    inputs = np.array([[0.3, -1.0]])
+    inputs = jnp.array([[0.3, -1.0]])
     hidden = np.tanh(inputs @ np.asarray(first.weight).T + np.asarray(first.bias))
     np.testing.assert_allclose(network(inputs), hidden @ np.asarray(last.weight)[0] + np.asarray(last.bias), rtol=1e-6)
     scale = Scale(jnp.array([1.0]), jnp.array([1e-9]), jnp.array(4.0))

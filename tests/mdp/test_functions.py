@@ -62,6 +62,7 @@ def test_a_scalar_function_called_with_arrays_is_told_how_to_be_given(refused):
         from_function(lambda s, a: ([0], [1.0]), num_states=7, num_actions=2, vectorized=True)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_is_no_function_is_refused(refused):
     with refused("the successors are 3, but a function of state and action is needed"):
         from_function(3, num_states=2, num_actions=1)  # pyright: ignore[reportArgumentType]

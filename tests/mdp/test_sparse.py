@@ -55,6 +55,7 @@ def test_a_wrong_probability_is_named_by_its_state_action_and_successor(wrong, r
         MDP(scipy.sparse.csr_array(matrix), num_actions=2, discount=0.9)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_is_no_sparse_kernel_is_refused(refused):
     stay = scipy.sparse.eye_array(3, format="csr")
     with refused("num_actions is 1.0, but a whole number of at least 1 is needed"):
