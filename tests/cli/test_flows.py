@@ -4,6 +4,7 @@ Computations that take minutes have stand-ins that note what they were asked for
 """
 
 import dataclasses
+import logging
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.cli import compare, continuous, demo, engines, imitate, layouts, reproduce, study
-from robustirl.cli.console import PhaseBars, say_files, take_answers
+from robustirl.cli import compare, continuous, demo, engines, imitate, layouts, reproduce, serve, study
+from robustirl.cli.console import PhaseBars, answer, console, errors, say_files, take_answers
+from robustirl.cli.output_options import OutputOptions, output, print_answers
 from robustirl.paper.finite.comparison import Explanation
 from robustirl.paper.studies import StudyInterrupted
 from robustirl.sweeps import Outcome
@@ -503,3 +505,53 @@ def test_studies_are_found_by_their_names_and_their_earlier_ones():
     ):
         found = study.parse_study(words)
         assert (found.name, found.former, found.options.draws, found.out) == (name, former, 2, Path("out/transfer"))
+
+
+@pytest.mark.parametrize(
+    ("quiet", "json", "hushed"), [(False, False, False), (True, False, True), (False, True, True), (True, True, True)]
+)
+def test_a_quiet_command_and_one_that_answers_in_json_print_no_text(quiet, json, hushed):
+    before = console.quiet
+    with output(OutputOptions(quiet=quiet, json=json), "fit"):
+        assert console.quiet is hushed
+    assert console.quiet is before
+
+
+def test_the_answer_of_a_command_is_one_line_of_json(capsys):
+    take_answers()
+    answer(name="α", gap=float("nan"))
+    print_answers("fit", 0)
+    print_answers("fit", 2, "no.")
+    assert capsys.readouterr().out == (
+        '{"command": "fit", "exit_status": 0, "name": "α", "gap": null}\n'
+        '{"command": "fit", "exit_status": 2, "error": "no."}\n'
+    )
+
+
+def test_a_log_has_what_was_said_line_by_line(tmp_path):
+    path = tmp_path / "run.log"
+
+    def say():
+        with output(OutputOptions(log_file=path), "fit --env e"):
+            console.print("first\nsecond")
+            console.print("")
+            errors.print("wrong")
+            logging.getLogger("robustirl.somewhere").info("noted")
+        console.print("after")
+
+    printed(say)
+    lines = [line.split(" ", 2)[2] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == ["INFO robustirl fit --env e", "INFO first | second", "ERROR wrong", "INFO noted"]
+    assert logging.getLogger("robustirl").level == logging.NOTSET
+
+
+def test_serve_ends_well_and_says_where_it_was(monkeypatch, tmp_path):
+    class Server:
+        server_address, socket = ("127.0.0.1", 4321), SimpleNamespace(setsockopt=lambda *_: None)
+        __enter__, __exit__, serve_forever = (lambda self: self), (lambda *_: None), (lambda self: None)
+
+    asked = []
+    monkeypatch.setattr(serve, "make_server", lambda *given: asked.append(given) or Server())
+    status, said = run(serve.run_serve, serve.Serve(tmp_path, port=0))
+    assert (status, asked) == (0, [(tmp_path, 0, False)])
+    assert said == f"http://127.0.0.1:4321 shows {tmp_path}; Ctrl-C ends it.\n"
