@@ -49,7 +49,7 @@ def field_repr(obj: Any, fields: Mapping[str, Any] | None = None) -> str:
 
     Example:
         >>> from robustirl.planning import Verdict
-        >>> Verdict(np.True_, np.int64(7), np.float64(1e-12), np.float64(2e-11))
+        >>> Verdict(*(jnp.asarray(value) for value in (True, 7, 1e-12, 2e-11)))
         Verdict(converged=True, iterations=7, residual=1e-12, error_bound=2e-11)
     """
     if fields is None:

@@ -194,7 +194,7 @@ class HaloKernel(AbstractKernel):
         return SuccessorKernel(*(jnp.transpose(array, (2, 1, 0)) for array in (lists, self.weights)), leaky=self.leaky)
 
 
-def farthest_move(places: Int[AnyArray, "K B S"], weights: Float[AnyArray, "K A S"]) -> Int[AnyArray, ""]:
+def farthest_move(places: Int[AnyArray, "K B S"], weights: Float[AnyArray, "K A S"]) -> Int[AnyArray, ""] | np.integer:
     """Return the largest distance |s' - s| of a move, in numbers of states.
 
     Example:

@@ -19,7 +19,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.mdp import MDP, replace_parts
-from robustirl.types import AnyArray
+from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -41,12 +41,12 @@ class Order(NamedTuple):
     rank: Int[Array, " S"]
 
     @working_precision
-    def into(self, array: AnyArray) -> Array:
+    def into(self, array: ArrayLike) -> Array:
         """Return an array `[S, ...]` in this order."""
         return jnp.asarray(array)[self.order]
 
     @working_precision
-    def back(self, array: AnyArray) -> Array:
+    def back(self, array: ArrayLike) -> Array:
         """Return an array `[S, ...]` of this order in the world's own."""
         return jnp.asarray(array)[self.rank]
 

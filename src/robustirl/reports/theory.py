@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from robustirl.envs import Environment
 from robustirl.irl import PAPER_STEPS, Fit, fit_many, paper_optimizer
@@ -35,6 +35,7 @@ from robustirl.theory import (
     standard_bound,
     worst_opponent_world,
 )
+from robustirl.types import AnyArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,10 +137,10 @@ def report_pairs(
 def _report(
     learner: MDP,
     expert: MDP,
-    policy: Float[Array, "S A"],
-    occupancy: Float[Array, " S"],
+    policy: Float[AnyArray, "S A"],
+    occupancy: Float[AnyArray, " S"],
     choice: AlphaChoice,
-    reward: Float[Array, " S"],
+    reward: Float[AnyArray, " S"],
     returns: tuple[float, float],
     soft: bool,
     standard: Fit,

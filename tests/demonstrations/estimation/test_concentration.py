@@ -40,6 +40,7 @@ def test_the_fewest_episodes(goal, states):
     assert episodes_needed(2.0, 10_000) == 1
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_is_no_confidence_is_refused(refused):
     assert as_confidence(0.5) == 0.5
     for confidence in (0, 1, 1.0, 0.0, float("nan"), "0.9"):

@@ -10,9 +10,11 @@ The state is (q, q̇, the accelerations that the contact solver starts from). Mu
 `pip install robustirl[mujoco]`.
 """
 
+import contextlib
 import copy
 import functools
 import importlib
+import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -273,7 +275,8 @@ def _scale(model: Any, kind: str, bodies: np.ndarray, factor: float) -> None:
 def _mujoco() -> Any:
     try:
         mujoco = importlib.import_module("mujoco")
-        importlib.import_module("mujoco.mjx")
+        with contextlib.redirect_stdout(io.StringIO()):  # It prints which of its own engines are not installed.
+            importlib.import_module("mujoco.mjx")
     except ImportError as error:
         raise InvalidInputError(
             f"this needs mujoco and mujoco-mjx ({error}); run `pip install 'robustirl[mujoco]'`."
