@@ -16,7 +16,7 @@ from typing import Any
 
 from torture.mutations import ROOT, Mutant, place_of
 
-SECONDS = 60.0  # Of tests for one change, as long as they take where nothing is wrong.
+SECONDS = 60.0  # Of tests for one change, as long as they take where nothing is wrong, besides those of its own name.
 DEFAULTS = "tests/test_defaults.py"  # Looks at the headers of functions and the fields of classes, executing neither.
 MOST_FILES = 4  # That are not in the table.
 Index = Mapping[tuple[str, str], Mapping[int, Sequence[str]]]
@@ -41,18 +41,17 @@ class Chooser:
         """Return tests by their names, and files of tests that are not in the table."""
         path = Path(mutant.file)
         own = {mutant.file, str(Path("tests", *path.parts[2:-1], f"test_{path.stem}.py"))}
+        executing = sorted(self._executing(mutant), key=lambda test: (self.seconds[test], test))
+        named = [test for test in executing if test.split("::")[0] in own]
         chosen, spent = [], 0.0
-        for test in sorted(
-            self._executing(mutant), key=lambda test: (test.split("::")[0] not in own, self.seconds[test], test)
-        ):
+        for test in executing:
             spent += self.seconds[test]
             if chosen and spent > SECONDS:
                 break
             chosen.append(test)
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
         header = [DEFAULTS] if _assigned(text, mutant.line) or _defined(text, mutant.line) else []
-        named = [test for test in chosen if test.split("::")[0] in own]
-        return [*header, *named, *self._by_name(mutant), *chosen[len(named) :]]
+        return list(dict.fromkeys([*header, *named, *self._by_name(mutant), *chosen]))
 
     def _executing(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the line; else its function; else a line with the same name; else the file."""
