@@ -105,6 +105,11 @@ class Chooser:
             )
         near = [file for file, count in counts.most_common(2 * MOST_FILES) if count]
         about = list(dict.fromkeys([*own, *near]))
+        if not any(
+            file == mutant.file for file, _ in self._index
+        ):  # Newer than the table: what is near is taken whole.
+            beside = [str(test.relative_to(ROOT)) for test in _test_files() if test.parent == (ROOT / named).parent]
+            return list(dict.fromkeys([*about[:MOST_FILES], *beside]))
         unknown = [file for file in about if file not in self._files]
         return [*self._newer(about), *unknown[:MOST_FILES]]
 

@@ -250,7 +250,7 @@ def test_the_weights_of_both_sides(credit):
 
 
 def test_objectives_of_the_policy_gradient():
-    batch, weights = _episodes(), jnp.array([[1.0, -2.0], [0.5, 0.0], [-1.5, 0.0]])
+    batch, weights = _episodes(), jnp.array([[3.0, -2.0], [0.5, 0.0], [-1.5, 0.0]])
     linear = lambda slope, log: GaussianPolicy((jnp.array(slope),), (), jnp.array([log]))  # noqa: E731
     new, old = linear([[0.7], [-0.4]], -0.3), linear([[0.2], [0.1]], 0.1)
     config = PolicyGradientConfig(entropy=0.3, excess=2.0, reach=0.5, baseline="none", normalize=False)

@@ -219,3 +219,12 @@ def test_names_give_new_numbers(refused):
         demos.renumber(state_names=["B", "C"])
     with refused("no state names"):
         WALKS.renumber(state_names=["B", "C"])
+
+
+def test_a_notebook_shows_what_there_is():
+    walks = Demonstrations.from_arrays([[0, 7], [1, 2, 3], [0, 1, 2, 3, 4, 5]], terminated=[True, False, True])
+    shown = walks._repr_html_()
+    for text in ("3 of 2 to 6 states (median 3)", "8, states only", "2 terminated", "7, the largest 7"):
+        assert text in shown
+    acting = Demonstrations.from_arrays([[0, 1]], [[1]])
+    assert "1, with actions" in acting._repr_html_()

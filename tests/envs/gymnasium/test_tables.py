@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustirl.envs.gymnasium.tables import from_gymnasium
+from robustirl.envs.gymnasium.tables import _state_reward, from_gymnasium
+from robustirl.envs.tabular import Outcomes
 from robustirl.planning import Temperatures, policy_value
 from tests.planners import value_iteration
 from tests.strategies import generators, undisturbed_randomness
@@ -179,3 +180,16 @@ def test_bad_requests_are_named(refused):
         from_gymnasium(Tabled({0: {0: [(0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}}, [1.0, 0.0])).mdp()
     with refused("the reward", "state 0, action 0", "inf"):
         from_gymnasium(Tabled({0: {0: [(1.0, 0, np.inf, False)]}}, [1.0]))
+
+
+def test_a_reward_of_states_needs_a_discount_and_one_reward_a_state():
+    outcomes = Outcomes.certain(np.array([[1, 0], [1, 1]]))  # State 1 is never left.
+    rewards = np.array([[2.0, 0.0], [0.0, 0.0]])
+    landing = {0: {0.0}, 1: {2.0}}
+    # What is paid on arrival is due a step earlier, and once alone where nobody leaves.
+    np.testing.assert_allclose(_state_reward(rewards, landing, outcomes, 0.8), [0.0, (1 - 0.8) * 2 / 0.8])
+    for discount in (0.0, 1.0, 1.5):
+        assert _state_reward(rewards, landing, outcomes, discount) is None
+    assert _state_reward(rewards, {0: {0.0}, 1: {2.0, 1.0}}, outcomes, 0.8) is None
+    same = np.array([[2.0, 2.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(_state_reward(same, landing, outcomes, 1.0), [2.0, 1.0])

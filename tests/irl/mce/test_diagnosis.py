@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from robustirl.irl.mce import diagnosis
+from robustirl.irl.mce.certifiable import WORST_ERROR, WORST_ERROR_SINGLE
 from robustirl.irl.mce.diagnosis import _signs, choice_randomness, diagnose, reachable_states
-from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY, threshold
+from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY, Problem, threshold
 from robustirl.mdp import MDP
 from robustirl.rewards import LinearReward, TabularReward
 
@@ -146,3 +147,15 @@ def test_a_relative_tolerance_is_one_of_the_mass_that_can_be_left():
         for relative, expected in ((True, 0.0015), (False, 0.01)):
             problem.relative = jnp.asarray(relative)
             assert float(threshold(problem)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("dtype", "worst"), [(jnp.float64, WORST_ERROR), (jnp.float32, WORST_ERROR_SINGLE)])
+def test_a_plan_is_vouched_for_up_to_a_share_of_the_temperature(dtype, worst):
+    def vouched(error, *, temperature=2.0, converged=True):
+        verdict = SimpleNamespace(converged=jnp.asarray(converged), error_bound=jnp.asarray(error))
+        solution = SimpleNamespace(value=jnp.zeros(3, dtype), verdict=verdict)
+        return bool(Problem.vouched(SimpleNamespace(soft=(temperature, None)), solution))
+
+    assert [vouched(share * worst) for share in (1.9, 2.1)] == [True, False]
+    assert not vouched(0.0, converged=False)
+    assert vouched(1e9, temperature=None)
