@@ -79,6 +79,7 @@ def test_the_page_tells_the_whole_fit(found, capsys):
     ("starts", "shares", "names", "said"),
     [
         ((2, 0), (0.5, 0.5), None, "states 2, 0, all as likely"),
+        ((2, 0), (0.50005, 0.49995), None, "states 2, 0; most often in state 2 (50 %)"),
         ((2, 0), (0.75, 0.25), ("hall", "attic", "yard"), "yard, hall; most often in yard (75 %)"),
         (tuple(range(7)), (1 / 7,) * 7, None, "7 states, all as likely"),
         (tuple(range(1000)), (0.001,) * 1000, None, "at least 1,000 states, all as likely"),
