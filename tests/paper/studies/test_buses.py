@@ -1,5 +1,7 @@
 """The study of Rust's buses across groups: its measures against closed forms, and the study at its smallest."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,8 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import fit as learn
 from robustirl.irl import infer
 from robustirl.mdp import MDP
-from robustirl.paper.studies.buses import BusesStudy, judge_policy
+from robustirl.paper.studies import buses, buses_groups, buses_resampling
+from robustirl.paper.studies.buses import BusesStudy, _ways, judge_policy, own_row
 from robustirl.paper.studies.buses_groups import Group, compare_costs, log_probabilities, make_judge
 from robustirl.paper.studies.buses_resampling import resampled_gains
 from robustirl.paper.studies.buses_results import OTHERS, Row, cells, mean_and_error, summarize
@@ -137,3 +140,217 @@ def test_the_standard_error_of_the_cost_is_that_of_the_parameters():
     group = one_state([1] * 25 + [0] * 75)
     found = learn(WORLD, group.choices, alpha=1.0, reward=COSTS, objective="likelihood")
     assert infer(found, WORLD, group.choices, COSTS).standard_errors() == pytest.approx([np.sqrt(16 / 300)])
+
+
+def counted():
+    """Stand-ins for fits in one state: the best cost makes the policy what was chosen, so it is counted."""
+
+    def frequencies(choices):
+        share = float(np.mean(choices.actions))
+        return np.array([[1 - share, share]])
+
+    def one(world, choices, **_):
+        return SimpleNamespace(player=frequencies(choices), reward=frequencies(choices))
+
+    def joint(worlds, choices, **_):
+        players = [frequencies(SimpleNamespace(actions=np.concatenate([part.actions for part in choices])))] * len(
+            worlds
+        )
+        return SimpleNamespace(players=players, reward=players[0])
+
+    return one, joint
+
+
+def test_a_test_of_one_cost_is_the_likelihood_that_is_lost(monkeypatch):
+    """30 of 100 and 10 of 100 choices replace: twice the difference to 40 of 200, by hand."""
+    one, joint = counted()
+    monkeypatch.setattr(buses_groups, "fit", one)
+    monkeypatch.setattr(buses_groups, "fit_jointly", joint)
+    groups = [one_state([1] * taken + [0] * (100 - taken))._replace(number=taken) for taken in (30, 10)]
+    found = compare_costs([*groups, one_state([0] * 10)], COSTS)
+    assert found is not None
+    logs = [taken * np.log(taken / of) + (of - taken) * np.log(1 - taken / of) for taken, of in ((30, 100), (10, 100))]
+    assert found.statistic == pytest.approx(2 * (sum(logs) - 40 * np.log(0.2) - 160 * np.log(0.8)))
+    assert (found.groups, found.freedom) == ((30, 10), 1)
+    assert found.p_value == pytest.approx(0.000316, abs=1e-6)
+    wide = LinearReward(np.zeros((1, 2, 3)))
+    assert [
+        test and test.freedom for test in (compare_costs([*groups, groups[0]], wide), compare_costs(groups[:1], COSTS))
+    ] == [6, None]
+
+
+def test_own_choices_are_predicted_from_the_other_buses(monkeypatch):
+    """Ten buses in five folds; of those of a fold both replace twice in ten months, or never."""
+    monkeypatch.setattr(buses, "fit", counted()[0])
+    bus = np.repeat(np.arange(10), 10)
+    chosen = np.where((bus % 5 == 2) & (np.arange(100) % 10 < 2), 1, 0)
+    group = one_state(chosen)._replace(number=3, choices=Choices([0] * 100, chosen, bus))
+    judge = make_judge(group, COSTS)
+    assert judge is not None
+    row = own_row(group, COSTS, judge)
+    # Fold 2 is predicted from buses that never replace; the others from 4 replacements in 80 months.
+    assert row.fitness == -np.inf
+    assert (row.source, row.target, row.way, row.alpha) == (3, 3, "own cost", 1.0)
+    assert row.replacements == pytest.approx(4)
+    chosen = np.where((bus % 5 >= 2) & (np.arange(100) % 10 < 2), 1, 0)  # Of the folds 2, 3 and 4.
+    group = group._replace(choices=Choices([0] * 100, chosen, bus))
+    row = own_row(group, COSTS, judge)
+    low, high = 8 / 80, 12 / 80  # Predicted for those three folds, and for the other two.
+    calm, busy = np.log(1 - high), 0.2 * np.log(low) + 0.8 * np.log(1 - low)
+    assert row.fitness == pytest.approx(0.4 * calm + 0.6 * busy)
+    spread = 10 * np.sqrt(4 * (calm - row.fitness) ** 2 + 6 * (busy - row.fitness) ** 2)
+    assert row.fitness_error == pytest.approx(spread / 100)
+
+
+def test_three_ways_of_a_choice_of_alpha():
+    target = one_state([1, 0, 0, 0])
+    players = [np.array([[1 - share, share]]) for share in (0.5, 0.4, 0.3)]
+    found = list(_ways("likelihood", [1.0, 0.9, 0.8], players, 0.9, target))
+    assert [(name, alpha, policy[0, 1]) for name, alpha, policy in found] == [
+        ("standard, likelihood", 1.0, 0.5),
+        ("robust auto, likelihood", 0.9, 0.4),
+        ("hindsight, likelihood", 0.8, 0.3),
+    ]
+
+
+def test_all_ways_from_a_group_to_another(monkeypatch):
+    """Fits are stand-ins: what is fitted where, and whose policy is handed on."""
+    there, here = "source", "target"
+    source = one_state([1, 0])._replace(world=there, matched_world=f"matched {there}", episodes="episodes")
+    target = one_state([0, 0, 1])._replace(world=here, matched_world=f"matched {here}")
+    asked = []
+
+    def policy(share):
+        return SimpleNamespace(player=np.array([[1 - share, share]]), alpha=1 - share, reward=f"reward {share}")
+
+    def profile(world, choices, **options):
+        asked.append((world, len(choices), options["penalty"]))
+        return SimpleNamespace(alpha=0.75), [policy(0.0), policy(0.25), policy(0.5)]
+
+    def fit(world, choices, **options):
+        asked.append((world, options["alpha"], options["objective"], options["throw"]))
+        return policy(0.125)
+
+    def select(world, episodes, *, tail, candidates=(1.0, 0.5), **_):
+        asked.append((world, episodes, tail, candidates))
+        return SimpleNamespace(
+            candidates=np.array(candidates), fits=[policy(0.625), policy(0.5)], alpha=0.5, fit=policy(0.875)
+        )
+
+    def solve(world, reward):
+        return SimpleNamespace(player=f"{reward} in {world}")
+
+    for name, stand_in in (("profile_alpha", profile), ("fit", fit), ("select_alpha", select), ("solve", solve)):
+        monkeypatch.setattr(buses, name, stand_in)
+    found = list(buses.policies(source, target, COSTS, "hold"))
+    assert [(way, alpha, policy.tolist() if policy.ndim else str(policy)) for way, alpha, policy in found] == [
+        ("standard, likelihood", 1.0, [[1.0, 0.0]]),
+        ("robust auto, likelihood", 0.75, [[0.75, 0.25]]),
+        ("hindsight, likelihood", 0.75, [[0.75, 0.25]]),
+        ("transfer, likelihood", 1.0, "reward 0.125 in target"),
+        ("standard, occupancy", 1.0, [[0.375, 0.625]]),
+        ("robust auto, occupancy", 0.5, [[0.5, 0.5]]),
+        ("hindsight, occupancy", 0.5, [[0.5, 0.5]]),
+        ("transfer, occupancy", 1.0, "reward 0.875 in matched target"),
+    ]
+    assert asked == [
+        (here, 2, 0.0),
+        (there, 1.0, "likelihood", False),
+        (f"matched {here}", "episodes", "hold", (1.0, 0.5)),
+        (f"matched {there}", "episodes", "hold", [1.0]),
+    ]
+
+
+def test_gains_are_those_of_the_buses_that_were_drawn(monkeypatch):
+    """Standard gives a half to both actions, transfer 3/4 and 1/4; every bus of the target has its own choices."""
+
+    def fit(world, rows, **_):
+        drawn.append(int(np.sum(rows.actions)))
+        return SimpleNamespace(player=np.array([[0.5, 0.5]]), reward=None)
+
+    drawn = []
+    monkeypatch.setattr(buses_resampling, "fit", fit)
+    monkeypatch.setattr(buses_resampling, "solve", lambda *_: SimpleNamespace(player=np.array([[0.75, 0.25]])))
+    source = one_state([0])._replace(choices=Choices([0] * 3, [0, 1, 0], [0, 1, 2]))
+    target = one_state([0])._replace(choices=Choices([0] * 4, [0, 1, 1, 0], [0, 1, 1, 2]))
+    gains = resampled_gains(source, target, COSTS, 5)
+    rng = np.random.default_rng(0)
+    values, lengths = np.array([np.log(1.5), 2 * np.log(0.5), np.log(1.5)]), np.array([1, 2, 1])
+    expected, replaced = [], []
+    for _ in range(5):
+        replaced += [int((rng.choice(3, 3) == 1).sum())] * 2  # Standard and transfer learn from the same buses.
+        judged = rng.choice(3, 3)
+        expected.append(values[judged].sum() / lengths[judged].sum())
+    assert gains == pytest.approx(expected)
+    assert drawn == replaced
+    monkeypatch.setattr(
+        buses_resampling, "resampled_gains", lambda a, b, _, count: np.arange(count) * (a.number - b.number)
+    )
+    groups = [one_state(chosen)._replace(number=number) for number, chosen in ((7, [1]), (5, [1]), (4, [0]))]
+    assert buses_resampling.resampled_rows(groups, COSTS, 41) == [
+        ("7", "5", "+40.00000", "+2.00000 to +78.00000", "41"),
+        ("5", "7", "-40.00000", "-78.00000 to -2.00000", "41"),
+    ]
+
+
+def test_what_the_study_of_buses_writes_and_says(tmp_path, monkeypatch):
+    """Groups of one state, with stand-ins for what is learned."""
+    chosen = {4: [1] + [0] * 3, 3: [0] * 4}
+    policy = np.array([[0.5, 0.5]])
+    judge = make_judge(one_state([1] * 25 + [0] * 75), COSTS)
+    named = lambda group: group.number  # noqa: E731
+    monkeypatch.setattr(buses, "read_group", lambda number, *_: one_state(chosen[number])._replace(number=number))
+    monkeypatch.setattr(buses, "cost_model", lambda: COSTS)
+    monkeypatch.setattr(buses, "make_judge", lambda group, _: judge if group.number == 4 else None)
+    monkeypatch.setattr(buses, "policies", lambda *_: [("first", 1.0, policy), ("second", 0.9, policy[:, ::-1])])
+    monkeypatch.setattr(
+        buses,
+        "policy_of_others",
+        lambda others, target, _: learned.append((*map(named, others), target.number)) or policy,
+    )
+    monkeypatch.setattr(buses, "own_row", lambda group, *_: judge_policy(4, "own cost", 1.0, policy, group, None, None))
+    monkeypatch.setattr(buses, "resampled_rows", lambda groups, _, count: [(*map(named, groups), count, "", "")])
+    tests = [buses_groups.OneCost((4, 3), 1.234, 2, 0.0456), None]
+    monkeypatch.setattr(buses, "compare_costs", lambda *_: tests.pop(0))
+    said, steps, learned = [], [], []
+    frame = Frame(tmp_path, say=said.append, progress=lambda *step: steps.append(step[1:]))
+    BusesStudy(groups=(4, 3), resamples=1).run(frame)
+    rows = [line.strip("| ").split(" | ")[:7] for line in (tmp_path / "buses.md").read_text().splitlines()[2:]]
+    half = "-0.69315 ± 0.00000"
+    assert rows == [
+        ["3", "4", "first", "1", half, "+0.00000 ± 0.00000", "2.0"],
+        ["3", "4", "second", "0.9", half, "+0.00000 ± 0.00000", "2.0"],
+        ["4", "3", "first", "1", half, "+0.00000 ± 0.00000", "2.0"],
+        ["4", "3", "second", "0.9", half, "+0.00000 ± 0.00000", "2.0"],
+        ["others", "4", "transfer, joint", "1", half, "–", "2.0"],
+        ["others", "3", "transfer, joint", "1", half, "–", "2.0"],
+        ["4", "4", "own cost", "1", half, "–", "2.0"],
+    ]
+    assert learned == [(3, 4), (4, 3)]
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+    assert said[-3:] == [
+        "group 4: 4 months, 1 engines replaced, at 2,500 miles on average",
+        "group 3: 4 months, 0 engines replaced",
+        "one cost for groups 4 and 3: twice the log-likelihood lost is 1.23, chi-squared with 2 degrees of freedom"
+        " (p = 0.046)",
+    ]
+    # Neither group is a source with a cost for a target with one.
+    summary = (tmp_path / "buses-summary.md").read_text().splitlines()
+    assert summary[2:4] == ["| first | – | – | -0.69315 | 0 |", "| second | – | – | -0.69315 | 1 |"]
+    assert (tmp_path / "buses-resampled.md").read_text().splitlines()[2].split(" | ")[:3] == ["| 4", "3", "1"]
+    BusesStudy(groups=(4, 3), resamples=0).run(Frame(tmp_path / "none", say=said.append))
+    assert said[-1] == "group 3: 4 months, 0 engines replaced"
+    assert not (tmp_path / "none" / "buses-resampled.md").exists()
+
+
+def test_others_are_fitted_together_with_the_weakest_prior_that_one_of_them_needs(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        buses, "fit_jointly", lambda worlds, _, **options: asked.update(options) or SimpleNamespace(reward=len(worlds))
+    )
+    monkeypatch.setattr(buses, "solve", lambda world, reward: SimpleNamespace(player=[[reward]]))
+    groups = [one_state([0]), one_state([1]), one_state([0])]
+    assert buses.policy_of_others(groups, one_state([0]), COSTS).tolist() == [[3]]
+    assert (asked["penalty"], asked["objective"]) == (0.0, "likelihood")
+    buses.policy_of_others(groups[::2], one_state([0]), COSTS)
+    assert asked["penalty"] == 0.01

@@ -113,13 +113,13 @@ def summarize(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...
     for way in ways:
         here = [row for row in rows if row.way == way and row.source in {*judged, OTHERS}]
         with_cost = [row for row in here if row.target in judged]
-        fitness, excess = (np.mean([getattr(row, name) for row in with_cost]) for name in ("fitness", "excess"))
+        fitness, excess = ([getattr(row, name) for row in with_cost] for name in ("fitness", "excess"))
         others = [row.fitness for row in here if row.target not in judged]
         table.append(
             (
                 way,
-                f"{fitness:.5f}",
-                f"{excess:.4f}",
+                f"{np.mean(fitness):.5f}" if fitness else "–",
+                f"{np.mean(excess):.4f}" if excess else "–",
                 f"{np.mean(others):.5f}" if others else "–",
                 str(sum(row.alpha < 1 for row in here)),
             )
