@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import robustirl
+from robustirl._runtime import deprecations
 from robustirl._runtime.deprecations import MODULES, NAMES
 from robustirl.control import PolicyGradientConfig
 from robustirl.irl import RelativeEntropyConfig
@@ -100,3 +101,12 @@ def test_an_old_field_sets_and_reads_the_new_one_with_a_warning():
     with pytest.warns(DeprecationWarning, match=r"PolicyGradientConfig\.normalise is now"):
         changed = dataclasses.replace(PolicyGradientConfig(), normalise=False)  # pyright: ignore[reportCallIssue]
     assert changed.normalize is False
+
+
+def test_moved_modules_are_looked_for_first_and_once(monkeypatch):
+    others = [object(), object()]
+    monkeypatch.setattr(sys, "meta_path", list(others))
+    for _ in range(2):
+        deprecations.support_moved_modules()
+        assert sys.meta_path[1:] == others
+        assert isinstance(sys.meta_path[0], deprecations._MovedModules)

@@ -1,6 +1,7 @@
 """Single and double precision: the scope of public functions, and the tolerances that follow."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -159,3 +160,24 @@ def test_tolerances_never_fall_below_what_the_discount_allows(array):
         least = smallest_tolerance(array, jnp.asarray(discount))
         np.testing.assert_allclose(least, 16 * eps / (1 - discount))
         assert solver_tolerance(array, jnp.asarray(discount)) >= least
+
+
+def test_a_pickled_world_keeps_its_digits_where_jax_has_half_of_them():
+    world = MDP([[[0.1, 0.9]], [[1 / 3, 2 / 3]]], discount=0.9)
+    solution = planning.Verdict(*(np.asarray(x) for x in (True, 7, 0.1, 0.2)))
+    with jax.enable_x64(False):
+        found = pickle.loads(pickle.dumps(world))
+        for one, other in zip(jax.tree.leaves(world), jax.tree.leaves(found), strict=True):
+            assert isinstance(other, jax.Array)
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+        assert isinstance(pickle.loads(pickle.dumps(solution)).residual, np.ndarray)
+    with jax.enable_x64(True):
+        assert isinstance(pickle.loads(pickle.dumps(solution)).residual, jax.Array)
+
+
+def test_all_of_jax_is_switched(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jax.config, "update", lambda *given: asked.append(given))
+    robustirl.enable_x64()
+    assert asked == [("jax_enable_x64", True)]

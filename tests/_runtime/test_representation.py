@@ -12,7 +12,7 @@ import pytest
 
 import robustirl
 from robustirl import demonstrations, envs, planning, rewards, theory
-from robustirl._runtime import double_precision, html_columns, html_table, short_value
+from robustirl._runtime import ShortRepr, double_precision, html_columns, html_table, representation, short_value
 from robustirl.theory.uncertainty import Ball
 from tests.plotting.test_alpha import selection
 
@@ -124,3 +124,36 @@ def test_values_in_a_few_words(value, text):
 def test_a_solver_shows_the_numbers_that_are_not_the_default_ones():
     assert repr(planning.NewtonKrylov()) == "NewtonKrylov()"
     assert repr(planning.NewtonKrylov(sweeps=7)) == "NewtonKrylov(sweeps=7)"
+
+
+def test_long_sequences_are_counted_and_dataclasses_show_no_whole_arrays():
+    assert short_value([1, 2, 3, 4, 5, 6]) == "[1, 2, 3, 4, 5, 6]"
+    assert short_value([1.5, "a", 2, 3, 4, 5, 6]) == "<7 × float>"
+    assert short_value(np.arange(7)) == "<7, from 0 to 6>"
+    assert short_value(np.arange(2 * 10**6).reshape(2, -1)) == "<2 × 1000000>"
+    assert short_value("x" * 58) == repr("x" * 58)
+    assert short_value("x" * 59) == "'" + "x" * 56 + "..."
+
+    @dataclasses.dataclass
+    class Plain(ShortRepr):
+        numbers: np.ndarray
+
+    @dataclasses.dataclass
+    class Own(ShortRepr):
+        numbers: np.ndarray
+
+        def __repr__(self):
+            return "mine"
+
+    assert re.sub(r"^.*Plain", "Plain", repr(Plain(np.zeros(7)))) == "Plain(numbers=<7, from 0 to 0>)"
+    assert repr(Own(np.zeros(7))) == "mine"
+
+
+def test_many_fields_are_cut_and_long_lines_broken():
+    fields = {f"field{k}": k for k in range(10)}
+    shown = representation.field_repr(object(), {**fields, "field9": "y" * 40})
+    assert shown.startswith("object(\n  field0=0,\n")
+    assert shown.endswith("  field7=7,\n  and 2 more fields\n)")
+    assert "and" not in representation.field_repr(object(), dict(list(fields.items())[:9]))
+    assert representation.joined("n", ["x" * 97]) == f"n({'x' * 97})"
+    assert representation.joined("n", ["x" * 98]) == f"n(\n  {'x' * 98}\n)"

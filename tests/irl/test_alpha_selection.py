@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs, planning
-from robustirl.demonstrations import estimate_alpha, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, estimate_alpha, sample_demonstrations
 from robustirl.irl import RobustIRL, alpha_selection, select_alpha
 from robustirl.irl.alpha_rules import AlphaCurves, admissible_candidates, choose_candidate
 from robustirl.mdp import MDP
@@ -261,3 +261,13 @@ def test_the_curves_by_hand(pairs):
     expected = [0, (1 / 3 * 1 + 1 / 3 * 2 + 1 / 12 - 0.5 - 0.125) / 0.5]
     np.testing.assert_allclose(alpha_selection.player_gains(alone, players, pay, mdp), expected, atol=1e-12)
     np.testing.assert_allclose(alpha_selection.player_gains(alone, players, np.arange(3.0), mdp), [0, -0.5])
+
+
+def test_the_likelihood_of_episodes_without_moves_is_unknown(monkeypatch):
+    walks = Demonstrations.from_arrays([[0, 1], [0, 1, 1]])
+    told = {"found": np.zeros(0), "episodes": np.zeros(0, int)}
+    monkeypatch.setattr(alpha_selection, "move_log_likelihoods", lambda *_: tuple(told.values()))
+    assert alpha_selection._per_episode(None, None, walks) == (0.0, np.inf)
+    # Deviations from the mean, -2, are 1 in the first episode and 0 - 1 in the second.
+    told |= {"found": np.array([-1.0, -2.0, -3.0]), "episodes": np.array([0, 1, 1])}
+    assert alpha_selection._per_episode(None, None, walks) == (-2.0, pytest.approx(np.sqrt(2) / 3))

@@ -1,5 +1,6 @@
 """Batches: what is given several times is handed over once, and stacks come apart again."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -35,3 +36,10 @@ def test_one_value_serves_all_and_a_list_is_taken_as_it_is():
     assert one_for_each("auto", 2) == ["auto", "auto"]
     assert one_for_each([1.0], 2) == [1.0]
     assert list(one_for_each(np.array([1.0, 0.5]), 2)) == [1.0, 0.5]
+
+
+def test_random_keys_are_stacked_on_the_device():
+    first, second = jax.random.key(1), jax.random.key(2)
+    for keys in ([first, second], [first, second, first]):
+        found = stack(keys, "key")
+        assert jax.random.key_data(found).tolist() == [jax.random.key_data(key).tolist() for key in keys]

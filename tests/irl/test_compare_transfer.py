@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robustirl.irl.transfer import compare_transfer
+from robustirl.irl.transfer import Transfer, compare_transfer
 from robustirl.mdp import MDP
 
 # Two ways to the end, 3: by 1, which pays nothing, or by 2, which pays 4; and a third action that waits.
@@ -47,3 +47,12 @@ def test_transfer_is_recommended_for_a_better_match_a_higher_return_and_an_arriv
     assert "ends elsewhere or later" in _compared(SLOWLY)[1]
     rarely = (0.5, 0.24, 0.01, 0.25)
     assert "ends elsewhere or later" in _compared(BY_TWO, expert=rarely)[1]
+
+
+def test_a_transfer_says_whether_it_is_recommended():
+    def shown(recommended):
+        told = SimpleNamespace(kind="noisier")
+        return repr(Transfer(np.eye(2), np.zeros(2), recommended, "it is closer.", told, None, None))
+
+    assert shown(True) == "Transfer(recommended, mismatch: noisier, it is closer)"
+    assert shown(False) == "Transfer(not recommended, mismatch: noisier, it is closer)"

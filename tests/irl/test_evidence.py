@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, OccupancyEstimate, l1_radius
-from robustirl.irl.evidence import collect_with_selection
+from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, l1_radius
+from robustirl.irl.evidence import collect_choices, collect_with_selection
 from robustirl.mdp import MDP
 
 WORLD = MDP(np.array([[[0.5, 0.5, 0.0]], [[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]), discount=0.9, initial=[0.5, 0.5, 0.0])
@@ -86,3 +86,16 @@ def test_ends_that_nobody_recorded_are_read_off_the_world_and_told():
 def test_alpha_is_one_if_an_occupancy_is_all_there_is():
     found = collected(np.full(3, 1 / 3), alpha="auto")
     assert (found.alpha, found.alpha_estimate) == (1.0, None)
+
+
+def test_choices_are_counted_with_their_groups(refused):
+    rows = Choices([0, 1, 0], [0, 0, 0], [4, 4, 9])
+    found = collect_choices(WORLD, rows, alpha=0.9, options={})
+    assert (found.episodes, found.transitions, found.has_actions, found.discount) == (2, 3, True, 0.9)
+    assert (found.alpha, found.alpha_estimate, found.occupancy_estimate, found.cautions) == (0.9, None, None, ())
+    for collect in (
+        lambda: collect_choices(WORLD, rows, alpha="all", options={}),
+        lambda: collected(np.ones(3), "all"),
+    ):
+        with refused("alpha is 'all', but a number with 0 < alpha <= 1 or 'auto' is needed."):
+            collect()

@@ -8,9 +8,10 @@ from robustirl.demonstrations import Choices, sample_demonstrations
 from robustirl.envs import ThreeState, make
 from robustirl.errors import InvalidInputError
 from robustirl.irl import fit, fit_jointly, select_alpha
+from robustirl.irl import joint as module
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, solve, state_occupancy
-from robustirl.rewards import LinearReward
+from robustirl.rewards import LinearReward, TabularReward
 
 ENV = ThreeState()
 WORLDS = [ENV.mdp(noise) for noise in (0.0, 0.1)]
@@ -86,3 +87,23 @@ def test_alpha_is_selected_for_every_expert_by_its_own_demonstrations():
 def test_bad_requests_are_one_sentence(attempt, message):
     with pytest.raises(InvalidInputError, match=message):
         attempt()
+
+
+def test_choices_side_by_side_keep_their_groups_apart():
+    rows = [Choices([0, 2, 1], [1, 0, 1], [7, 3, 7]), Choices([2, 0], [0, 1], [3, 3]), Choices([1], [1], [0])]
+    found = module._side_by_side(rows, 3)
+    assert found.states.tolist() == [0, 2, 1, 3 + 2, 3 + 0, 6 + 1]
+    assert found.actions.tolist() == [1, 0, 1, 0, 1, 1]
+    assert found.groups.tolist() == [1, 0, 1, 2, 2, 3]
+
+
+def test_an_alpha_is_for_all_worlds_or_one_for_each(refused):
+    def alphas(given):
+        return module._alphas(WORLDS, RHOS, given, TabularReward(3), "occupancy", {}).tolist()
+
+    assert alphas(0.75) == [0.75, 0.75]
+    assert alphas([0.75, 1]) == [0.75, 1.0]
+    with refused("3 alphas were given for 2 worlds; give one, or one for each."):
+        alphas([0.5, 0.5, 0.5])
+    with refused("alphas is 'all', but numbers with 0 < alpha <= 1 or 'auto' are needed."):
+        alphas("all")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -127,3 +128,34 @@ def test_wandb_offline(tmp_path):
     said = done.stdout.splitlines()
     assert said == ["['dual', 'largest_reward', 'occupancy_gap'] 3", "True", "True True"], done.stdout + done.stderr
     assert len(list(tmp_path.glob("wandb/offline-run-*/*.wandb"))) == 2
+
+
+class Run:
+    """Keeps what it is told, as a run of Weights & Biases; the real one is in the test above."""
+
+    def __init__(self):
+        self.told, self.finished = [], 0
+
+    def log(self, numbers, step):
+        self.told.append((step, numbers))
+
+    def finish(self):
+        self.finished += 1
+
+
+def test_a_run_is_finished_by_whoever_began_it(monkeypatch, refused):
+    begun, mine, asked = Run(), Run(), []
+    module = SimpleNamespace(Error=RuntimeError, init=lambda **options: asked.append(options) or begun)
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    report = RelativeEntropyStep(0, 3, 7, 2, 0.5, 20.0, 1.0, jnp.zeros(5), linear_policy(5, 1))
+    for logger in (WandbLogger(project="grids"), WandbLogger(mine)):
+        with logger:
+            logger(report)
+    assert asked == [{"project": "grids"}]
+    assert (begun.finished, mine.finished) == (1, 0)
+    assert begun.told == mine.told == [(3, {"feature_gap": 0.5, "effective": 20.0, "finished": 1.0, "attempt": 0})]
+    module.init = lambda **_: (_ for _ in ()).throw(RuntimeError("no key"))
+    with refused(
+        "Weights & Biases began no run (no key); log in with `wandb login`, or pass mode='offline'.",
+    ):
+        WandbLogger()

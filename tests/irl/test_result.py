@@ -3,14 +3,16 @@
 import itertools
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from robustirl.control import linear_policy
 from robustirl.errors import ConvergenceError
 from robustirl.irl import Status
 from robustirl.irl._result import require_success
-from robustirl.irl.relative_entropy.result import RelativeEntropyVerdict
+from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
 from tests.irl.test_saving import made
 
 
@@ -95,3 +97,45 @@ def test_the_names_of_version_01_are_kept_with_a_warning():
         assert made().verdict.planned
     with pytest.warns(DeprecationWarning, match="is now RelativeEntropyVerdict.valid"):
         assert not verdict(valid=False).sound
+
+
+@pytest.mark.parametrize(
+    ("size", "bound", "largest", "single", "text"),
+    [
+        (100.0, 1.01e-4, 0.0, False, "error bound of 1.0e-04 in float64, {}; use a smaller discount,"),
+        (100.0, 1.01e-4, 2.0, False, "{}; use a smaller discount or a smaller initial reward, or"),
+        (100.0, 1.0, 2.0, True, "{}; use double precision or a smaller discount or a smaller initial reward, or"),
+        (0.5, 1.1e-6, 0.0, False, "{}; use a smaller discount, or"),
+        (100.0, 0.99e-4, 2.0, False, "after 0 steps of the fit, where the largest reward was 2.0e+00; take smaller or"),
+        (0.5, 0.9e-6, 0.0, False, "after 0 steps of the fit, where the largest reward was 0.0e+00; take smaller"),
+        # Of the bound more than a half is rounding: 4 · 2⁻²³ · 100 / 0.1 is 4.8e-4, and 4 · 2⁻⁵² · 1e10 / 0.1 8.9e-5.
+        (100.0, 9.4e-4, 0.0, True, "float32 can certify values of size 1.0e+02 to no better than 4.8e-04, {}; use"),
+        (100.0, 9.6e-4, 0.0, True, "error bound of 9.6e-04 in float32"),
+        (1e10, 1.7e-4, 0.0, False, "float64 can certify values of size 1.0e+10 to no better than 8.9e-05, {}; use"),
+        (1e10, np.inf, 0.0, False, "error bound of inf in float64"),
+    ],
+)
+def test_a_fit_that_failed_before_its_first_step_names_the_cause(size, bound, largest, single, text):
+    dtype = np.float32 if single else np.float64
+    parts = (np.array([-size, 0.0, 0.0], dtype), np.array([0.0, -largest, 0.0]), np.asarray(bound), np.asarray(0))
+    found = eqx.tree_at(lambda f: (f.value, f.reward, f.verdict.error_bound, f.verdict.steps), made(), parts)
+    assert text.format("which is too coarse for a fit") in found.explain_failure("")
+
+
+def test_what_a_prompt_shows_of_sampled_fits_and_how_they_failed():
+    def fit(alpha, theta, verdict):
+        policy, numbers = linear_policy(2, 1), jnp.asarray(theta)
+        history = RelativeEntropyHistory(*[jnp.asarray(alpha)] * 3, numbers)
+        return RelativeEntropyFit(policy, policy, numbers, numbers, numbers, jnp.asarray(alpha), history, verdict)
+
+    one = fit(0.9, [1.0, 2.0], verdict())
+    assert repr(one) == (
+        "RelativeEntropyFit(α = 0.9, ended budget after 9 rounds with a feature gap of 0.25, θ = [1, 2])"
+    )
+    both = jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), verdict())
+    assert repr(fit([0.9, 0.8], [[1.0], [2.0]], both)) == (
+        "RelativeEntropyFit(α = [0.9, 0.8], ended [False, False], θ = <2 × 1, from 1 to 2>)"
+    )
+    assert one.explain_failure(" of fit 3").startswith(
+        "round 8 of fit 3 had numbers that were not finite, or weights on 5.00 trajectories in effect;"
+    )

@@ -10,7 +10,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, state_occupancy
-from robustirl.rewards import LinearReward, NetworkReward, TabularReward
+from robustirl.rewards import LinearReward, NetworkReward, TabularReward, make_reward_model
 
 
 def test_linear_with_one_hot_features_is_tabular():
@@ -71,3 +71,18 @@ def test_a_network_learns_what_no_linear_reward_can():
         gaps[name] = float(result.verdict.occupancy_gap)
     assert gaps["network"] < 0.02
     assert gaps["linear"] > 0.1
+
+
+def test_a_model_is_made_by_its_name(refused):
+    assert make_reward_model("tabular", 3, num_actions=2).shape == (3,)
+    assert make_reward_model("tabular-action", 3, num_actions=2).shape == (3, 2)
+    features = np.arange(6.0).reshape(3, 2)
+    assert make_reward_model("linear", 3, features, feature_names=["a", "b"]).parameter_names() == ("a", "b")
+    first, second = (make_reward_model("network", 3, features, seed=seed).initial_parameters() for seed in (0, 1))
+    assert not np.array_equal(first[0].weight, second[0].weight)
+    with refused("a reward of states and actions needs the number of actions; give num_actions."):
+        make_reward_model("tabular-action", 3)
+    with refused("the reward is 'table', but one of tabular, tabular-action, linear, network is needed."):
+        make_reward_model("table", 3)
+    with refused("the garden has no features for a network reward; choose a tabular one."):
+        make_reward_model("network", 3, world="the garden")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import jax
 import pytest
 
-from robustirl.irl import RelativeEntropyIRL
+from robustirl.irl import Interrupted, RelativeEntropyIRL
 from robustirl.irl.relative_entropy import estimator
 
 
@@ -19,3 +19,18 @@ def test_alpha_is_one_by_default_and_another_word_is_left_to_be_refused(monkeypa
     assert model.fit(None, None) is model
     assert (asked["alpha"], asked["throw"], asked["tolerance"]) == (used, False, 0.5)
     assert (jax.random.key_data(asked["key"]) == jax.random.key_data(jax.random.key(3))).all()
+
+
+def test_an_interrupted_fit_is_kept_if_there_is_one(monkeypatch):
+    world, model, handed = object(), RelativeEntropyIRL(), [None, "so far"]
+
+    def interrupt(*_, **__):
+        raise Interrupted(handed.pop(0))
+
+    monkeypatch.setattr(estimator, "fit_relative_entropy", interrupt)
+    with pytest.raises(Interrupted):
+        model.fit(world, None)
+    assert "fit_" not in vars(model)
+    with pytest.raises(Interrupted):
+        model.fit(world, None)
+    assert (model.fit_, model.world_) == ("so far", world)

@@ -172,8 +172,16 @@ def test_a_goal_is_enough(transposed):
 @SIDES
 def test_where_corrections_are_of_no_use_sweeps_get_there(monkeypatch, transposed):
     monkeypatch.setattr(
-        "robustirl.planning.linear.krylov.correction", lambda _, __, fault, **___: jnp.zeros_like(fault)
+        "robustirl.planning.linear.krylov._correction", lambda _, __, fault, *___, **____: jnp.zeros_like(fault)
     )
     found, _, solved = solve_chain(CHAIN, jnp.asarray(0.9), RIGHT, RIGHT, transposed=transposed)
     assert bool(solved)
     np.testing.assert_allclose(found, np.linalg.solve(matrix(0.9, transposed), RIGHT), rtol=1e-12, atol=1e-12)
+    # They go on until the residual is halved, and no further: the first such sum of the series.
+    measure, system = (np.sum if transposed else np.max), matrix(0.9, transposed)
+    whole, x = measure(np.abs(RIGHT)), np.zeros(SIZE)
+    while (left := measure(np.abs(RIGHT - system @ x))) > whole / 2:
+        x = x + (np.asarray(RIGHT) - system @ x)
+    once, size, _ = solve_chain(CHAIN, jnp.asarray(0.9), RIGHT, jnp.zeros(SIZE), 0.99 * whole, transposed=transposed)
+    np.testing.assert_allclose(once, x, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(size, left)
