@@ -197,9 +197,7 @@ class MujocoEquations(Equations):
         del params
         lines = []
         for index in np.flatnonzero(self.model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE):
-            axis = data.geom_xmat[index].reshape(3, 3)[:, 2] * self.model.geom_size[index, 1]
-            ends = data.geom_xpos[index] + np.outer([-1, 1], axis)
-            lines.append(ends[:, [0, 2]])
+            lines.append(_line(data.geom_xpos[index], data.geom_xmat[index], self.model.geom_size[index, 1]))
         return lines
 
 
@@ -270,6 +268,14 @@ def _scale(model: Any, kind: str, bodies: np.ndarray, factor: float) -> None:
             children = np.isin(model.body_parentid, inside) & (np.arange(model.nbody) > 0)
             model.body_pos[children] *= factor
             model.body_inertia[inside] *= factor**2
+
+
+def _line(
+    center: Float[np.ndarray, " 3"], rotation: Float[np.ndarray, " 9"], half: float
+) -> Float[np.ndarray, "ends=2 2"]:
+    """Return the ends of a capsule in the plane of x and z; its axis is the last column of the rotation."""
+    axis = rotation.reshape(3, 3)[:, 2] * half
+    return (center + np.outer([-1, 1], axis))[:, [0, 2]]
 
 
 def _mujoco() -> Any:
