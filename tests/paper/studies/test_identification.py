@@ -1,10 +1,23 @@
 """The study of what experts leave open: closed forms of its worlds, and its tables."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from robustirl.errors import InvalidInputError
-from robustirl.paper.studies.identification import IdentificationStudy, counts, examine, grid, make_cases
+from robustirl.paper import figures
+from robustirl.paper.studies import identification
+from robustirl.paper.studies.identification import (
+    Case,
+    IdentificationStudy,
+    Outcome,
+    counts,
+    examine,
+    grid,
+    make_cases,
+    next_experts,
+)
 from robustirl.paper.studies.registry import Frame
 
 CASES = {case.name: case for case in make_cases()}
@@ -67,3 +80,47 @@ def test_bad_options_are_one_sentence(tmp_path):
         IdentificationStudy(side=3).run(Frame(tmp_path))
     with pytest.raises(InvalidInputError, match=r"--strength is 1\.5, but a number between 0 and 1"):
         IdentificationStudy(strength=1.5).run(Frame(tmp_path))
+
+
+def found(*strengths):
+    """A set that is identified but for what has no strength, after every expert."""
+    strengths = np.array(strengths)
+    return SimpleNamespace(
+        dimensions=tuple(int(count) for count in (strengths == 0).sum(-1)),
+        nearly_open=lambda threshold: tuple(int(count) for count in (strengths < threshold).sum(-1)),
+        sharpness=0.125,
+        strengths=strengths,
+    )
+
+
+def test_what_the_study_writes_and_draws(tmp_path, monkeypatch):
+    known, left = found([0.0, 0.0, 0.005], [0.0, 0.005, 0.5]), found([0.0, 0.0, 0.1], [0.0, 0.25, 0.5])
+    case = Case("buses", dict.fromkeys(("a", "b", "c"), grid(2, walls=True)), known=2)
+    outcome = Outcome(case, known, [("c", left)])
+    assert counts([outcome]) == [("buses", "a", "2", "3"), ("buses", "a, b", "1", "2")]
+    assert next_experts([outcome]) == [("buses", "a, b", "c", "1", "1", "0.12")]
+    drawn, saved = [], []
+    monkeypatch.setattr(identification, "make_cases", lambda *given: [given])
+    monkeypatch.setattr(identification, "examine", lambda given: outcome if given in ((2, 0.9), (4, 0.1)) else None)
+    monkeypatch.setattr(figures, "figure_identification", lambda *given: drawn.append(given))
+    monkeypatch.setattr(Frame, "save_figure", lambda _, name, figure: saved.append(name))
+    frame = Frame(tmp_path, say=lambda _: None)
+    IdentificationStudy(side=2, strength=0.9).run(frame)
+    IdentificationStudy(strength=0.1).run(frame)
+    assert saved == ["identification"] * 2
+    dimensions, names, strengths, weakest, weak = drawn[0]
+    assert dimensions == {"buses": ((2, 1), (3, 2))}
+    assert (names, weakest, weak) == (["a", "b", "c"], {"buses": {"c": 0.25}}, 0.01)
+    assert strengths is known.strengths
+    for bad in ({"side": 0}, {"side": -2}, {"strength": 0.0}, {"strength": 1.0}):
+        with pytest.raises(InvalidInputError):
+            IdentificationStudy(**bad).run(frame)
+
+
+def test_of_the_groups_of_buses_one_is_known():
+    assert [(case.name, len(case.experts), case.known) for case in CASES.values()] == [
+        ("torus", 4, 2),
+        ("walls", 4, 2),
+        ("buses", 4, 1),
+    ]
+    assert list(CASES["buses"].experts) == ["group 4", "group 3", "group 1", "group 2"]

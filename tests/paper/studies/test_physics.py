@@ -2,13 +2,17 @@
 
 import dataclasses
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
+from robustirl.paper.figures import physics as physics_figures
+from robustirl.paper.studies import physics
 from robustirl.paper.studies.physics import PhysicsStudy, _read
+from robustirl.paper.studies.physics_experts import PhysicsExpertRecord
 from robustirl.paper.studies.physics_published import published_rows
 from robustirl.paper.studies.physics_results import (
     RUN_COLUMNS,
@@ -31,6 +35,7 @@ from robustirl.paper.studies.physics_rules import (
     learns_from,
 )
 from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsRecord, PhysicsSpec, specs_of
+from robustirl.paper.studies.registry import Frame
 
 
 def test_statistics_have_their_hand_computed_values():
@@ -197,3 +202,51 @@ def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, 
         assert found.learner_return == pytest.approx(row.learner_return, rel=0.02)
     assert not levels
     capsys.readouterr()
+
+
+def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
+    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}), *_records("walker-2d", "mass", 2.0, {})]
+    drawn, asked = {}, []
+    monkeypatch.setattr(physics_figures, "figure_physics", lambda own: {one.spec.world for one in own})
+    monkeypatch.setattr(Frame, "save_figure", lambda _, name, figure: drawn.update({name: figure}))
+
+    def compute(frame, specs):
+        asked.append(specs)
+        frame.outcomes.append(SimpleNamespace(records=[PhysicsExpertRecord(specs[0], 12.0, 0.0), *records]))
+        return frame.outcomes[-1].records[:1]
+
+    monkeypatch.setattr(Frame, "compute", compute)
+    frame = Frame(tmp_path, say=lambda _: None)
+    study = PhysicsStudy(parameters=("mass",), factors=(1.0, 2.0), alphas=(1.0,), seeds=1, fewer=(4, 16))
+    study.run(frame)
+    assert drawn == {"physics-hopper": {"hopper"}, "physics-walker-2d": {"walker-2d"}}
+    runs = [spec for spec in asked[0] if isinstance(spec, PhysicsSpec)]
+    assert len(runs) == 2 * 2 * (1 + len(CONTROLS))  # Of 16 and of 4 episodes; 16 are not asked for twice.
+    assert len(asked[0]) - len(runs) == 2 * 2  # Two attempts at two levels.
+    assert (tmp_path / "physics.csv").read_text().count("hopper") == 12
+    dataclasses.replace(study, experts=True).run(Frame(tmp_path / "experts", say=lambda _: None))
+    assert asked[1] == asked[0][:4]
+    rows = (tmp_path / "experts" / "physics-experts.md").read_text().splitlines()
+    assert rows[2:] == [f"| cart-pole-swing-up | usual | 1.0 | 0 | {asked[1][0].steps} | 12 |"]
+    # Of stores nothing is computed, whatever else is asked for.
+    monkeypatch.setattr(
+        physics.Store, "read", lambda folder: SimpleNamespace(records=lambda: records[: int(folder.name)])
+    )
+    dataclasses.replace(study, experts=True, stores=(tmp_path / "12",)).run(
+        Frame(tmp_path / "stores", say=lambda _: None)
+    )
+    assert len(asked) == 2
+    assert (tmp_path / "stores" / "physics.csv").read_text().count("walker") == 0
+    with pytest.raises(InvalidInputError, match=r"0 hold no finished run of this study; give folders that --out named"):
+        _read((tmp_path / "0",))
+
+
+def test_counts_of_the_study_of_physics_are_at_least_one():
+    small = {"parameters": ("mass",), "factors": (1.0,), "alphas": (1.0,)}
+    assert len(PhysicsStudy(**small, seeds=1, episodes=1, fewer=(1,)).requested()) == 1 + len(CONTROLS)
+    for name in ("worlds", "parameters", "factors", "alphas"):
+        with pytest.raises(InvalidInputError, match="need at least one value each"):
+            PhysicsStudy(**small | {name: ()}).requested()
+    for bad in ({"seeds": 0}, {"episodes": 0}, {"fewer": (0,)}):
+        with pytest.raises(InvalidInputError, match="at least 1 is needed"):
+            PhysicsStudy(**small | bad).requested()

@@ -1,13 +1,14 @@
 """The study of other worlds: its worlds are worlds, its regrets are right, and its tables count."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from robustirl.irl import fit
 from robustirl.mdp import MDP
-from robustirl.paper.studies import strangers
+from robustirl.paper.studies import strangers, strangers_worlds
 from robustirl.paper.studies.registry import Frame
 from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.strangers import Row, StrangersStudy, confusion, rows_of, summarize
@@ -111,3 +112,68 @@ def test_the_default_fit_of_a_warehouse_ends_at_its_best_iterate(mismatch):
     assert float(found.verdict.occupancy_gap) < 0.02
     best = float(discounted_return(pair.learner, expert_policy(pair.learner, pair.reward, temperature=0), pair.reward))
     assert float(discounted_return(pair.learner, found.player, pair.reward)) > (1.3 if mismatch else 1.01) * best
+
+
+def test_pairs_of_registered_worlds_and_of_gymnasium(monkeypatch):
+    monkeypatch.setattr(strangers_worlds.envs, "names", lambda: ["three-state"])
+    calm, noisy = strangers_worlds.registered_pairs(0.25)
+    assert (calm.mismatch, noisy.mismatch, calm.group) == (False, True, "registered")
+    slips = [float(pair.expert.kernel.to_array()[0, 0, 2]) for pair in (calm, noisy)]
+    assert slips == [0.0, 0.25]
+    assert float(noisy.learner.kernel.to_array()[0, 0, 2]) == 0.0
+
+    def table(name, *, is_slippery, map_name=""):
+        """The cliff has one state less where it is not slippery."""
+        world = SimpleNamespace(num_states=4 - (name.startswith("Cliff") and not is_slippery), slippery=is_slippery)
+        return SimpleNamespace(mdp=lambda: world, reward=map_name)
+
+    monkeypatch.setattr(strangers_worlds.envs, "from_gymnasium", table)
+    monkeypatch.setattr(strangers_worlds.importlib.util, "find_spec", lambda name: name)
+    pairs = list(strangers_worlds.gymnasium_pairs())
+    assert [(pair.name, pair.learner.slippery, pair.expert.slippery, pair.mismatch) for pair in pairs] == [
+        ("FrozenLake-v1 4x4", True, True, False),
+        ("FrozenLake-v1 4x4", True, False, True),
+        ("FrozenLake-v1 8x8", True, True, False),
+        ("FrozenLake-v1 8x8", True, False, True),
+        ("CliffWalking-v1", True, True, False),
+    ]
+    monkeypatch.setattr(strangers_worlds.importlib.util, "find_spec", lambda name: None)
+    assert list(strangers_worlds.gymnasium_pairs()) == []
+
+
+def test_which_alphas_and_episodes_a_pair_is_fitted_with(monkeypatch):
+    chosen = SimpleNamespace(alpha=0.7, as_estimate=lambda: "estimate")
+    monkeypatch.setattr(strangers, "select_alpha", lambda world, demos: chosen)
+    enough = [()] * strangers.FEWEST
+    given = ("world", enough, (1.0, "auto"))
+    assert list(strangers._alphas(*given)) == [(1.0, None), (0.7, "estimate")]
+    for demos in (None, enough[1:]):
+        assert list(strangers._alphas("world", demos, (1.0, "auto"))) == [(1.0, None)]
+    asked = []
+    monkeypatch.setattr(strangers, "sample_demonstrations", lambda *_, **options: asked.append(options))
+    for discount in (0.5, 0.75, 1 - 1e-9):
+        strangers._demonstrations(SimpleNamespace(expert=SimpleNamespace(discount=discount)), None, 7)
+    assert [one["horizon"] for one in asked] == [2 * strangers.DISTANT, 4 * strangers.DISTANT, strangers.LONGEST]
+    assert {one["episodes"] for one in asked} == {7}
+
+
+def test_the_study_writes_a_table_for_every_group(tmp_path, monkeypatch):
+    drawn = [Pair(name, "random", None, None, None, False) for name in "ab"]
+    monkeypatch.setattr(strangers, "TUNED_WORLDS", 1)
+    monkeypatch.setattr(strangers, "random_pair", lambda seed: drawn[seed])
+    for name in ("registered_pairs", "gymnasium_pairs", "warehouse_pairs"):
+        monkeypatch.setattr(strangers, name, lambda name=name: [Pair(name, "named", None, None, None, False)])
+    monkeypatch.setattr(
+        strangers, "rows_of", lambda pair: [dataclasses.replace(ROW, world=pair.name, group=pair.group)]
+    )
+    steps, out = [], tmp_path / "new" / "out"
+    frame = Frame(out, say=lambda _: None, progress=lambda _, *step: steps.append(step))
+    StrangersStudy(worlds=2, mismatches=0).run(frame)
+    assert steps == [(done, 5) for done in range(6)]
+    rows = [line.split(",")[:2] for line in (out / "strangers.csv").read_text().splitlines()[1:]]
+    assert rows[0] == ["a", "random"]
+    assert rows[2:] == [["registered_pairs", "named"], ["gymnasium_pairs", "named"], ["warehouse_pairs", "named"]]
+    for group, count in (("random", 1), ("random-held-out", 1), ("named", 3)):
+        assert (out / f"confusion-{group}.md").read_text().splitlines()[2] == f"| trust | {count} | 0 | 0 |"
+    StrangersStudy(worlds=2, mismatches=0, named=False).run(Frame(out, say=lambda _: None))
+    assert len((out / "strangers.csv").read_text().splitlines()) == 3

@@ -2,13 +2,14 @@
 
 import dataclasses
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
-from robustirl.paper.studies import transfer, transfer_families
+from robustirl.paper.studies import transfer, transfer_families, transfer_methods
 from robustirl.paper.studies.registry import Frame
 from robustirl.paper.studies.transfer import RewardTransfer, as_learned, curves, interval, measure, regret, summarize
 from robustirl.paper.studies.transfer_families import Family, make_family, never_replace
@@ -155,3 +156,38 @@ def test_the_families_are_the_worlds_that_the_page_names():
 
 def kinds(family):
     return list(dict.fromkeys(change.kind for change in family.changes))
+
+
+def test_what_every_method_asks_for(monkeypatch):
+    lesson = SimpleNamespace(
+        world="world",
+        occupancy=lambda: "occupancy",
+        demonstrations="walks",
+        model="model",
+        others=(("first", "walks 1"), ("second", "walks 2")),
+    )
+    answer = lambda *given, **options: SimpleNamespace(reward=(given, options))  # noqa: E731
+    monkeypatch.setattr(transfer_methods, "fit", answer)
+    monkeypatch.setattr(transfer_methods, "fit_jointly", answer)
+    monkeypatch.setattr(
+        transfer_methods, "select_alpha", lambda *given, **told: SimpleNamespace(fit=answer(*given, **told))
+    )
+    matched, usual = ("world", "occupancy"), {"reward": "model", "throw": False}
+    likely = {"objective": "likelihood", "penalty": 1.0, "alpha": 1.0}
+    assert {name: method(lesson) for name, method in METHODS.items()} == {
+        "standard": (matched, usual | {"alpha": 1.0}),
+        "robust, 0.95": (matched, usual | {"alpha": 0.95}),
+        "robust, auto": (("world", "walks"), {"reward": "model"}),
+        "several experts": ((("first", "second"), ("walks 1", "walks 2")), usual),
+        "likelihood": (("world", "walks"), usual | likely),
+    }
+
+
+def test_a_lesson_shows_the_expert_and_keeps_both(tiny):
+    lesson = tiny.lesson(5, 3)
+    assert [len(walks) for _, walks in lesson.others] == [5, 5]
+    assert lesson.demonstrations is lesson.others[1][1]
+    assert lesson.others[0][0] is tiny.learner
+    assert [len(walk.actions) for walk in lesson.demonstrations] == [3] * 5
+    drawn = [np.concatenate([walk.actions for walk in walks]).tolist() for _, walks in lesson.others]
+    assert drawn[0] != drawn[1]  # Each has a key of its own.

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from robustirl.envs import ThreeState
-from robustirl.paper.studies.transfer_policies import compare
+from robustirl.errors import InvalidInputError
+from robustirl.paper.studies import transfer_policies
+from robustirl.paper.studies.registry import Frame
+from robustirl.paper.studies.transfer_policies import Row, TransferPolicies, compare, summarize
 from robustirl.planning import expert_policy, state_occupancy
 
 
@@ -24,3 +27,35 @@ def test_the_three_state_example():
         assert row.best - row.soft <= row.bound_soft
         assert row.best - row.optimal <= row.bound_optimal
         assert row.bound_soft < row.bound_optimal
+
+
+def test_the_table_has_every_pair_of_noises_that_differ(tmp_path, monkeypatch):
+    def stand_in(learner, expert, reward):
+        """Rows whose numbers are the slips of the two worlds."""
+        own, other = (float(world.kernel.to_array()[0, 0, 2]) for world in (learner, expert))
+        yield Row("M^E", 0.125, own, other, -2.0, 3.0, 4.0)
+        yield Row("game", 0.5, -3.0, -2.5, -2.0, np.nan, np.nan)
+
+    monkeypatch.setattr(transfer_policies, "compare", stand_in)
+    steps = []
+    frame = Frame(tmp_path, say=lambda _: None, progress=lambda _, *step: steps.append(step))
+    TransferPolicies(environments=("three-state",), noises=(0.0, 0.25)).run(frame)
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+    assert (tmp_path / "transfer-policies.md").read_text().splitlines()[2:] == [
+        "| three-state | 0, 0.25 | M^E | 0.12 | 0 | 0.25 | -2 | 3 | 4 |",
+        "| three-state | 0, 0.25 | game | 0.5 | -3 | -2.5 | -2 | nan | nan |",
+        "| three-state | 0.25, 0 | M^E | 0.12 | 0.25 | 0 | -2 | 3 | 4 |",
+        "| three-state | 0.25, 0 | game | 0.5 | -3 | -2.5 | -2 | nan | nan |",
+    ]
+    assert (tmp_path / "transfer-policies-loss.md").exists()
+    with pytest.raises(InvalidInputError, match=r"^--noises is \(0\.1, 0\.1\), but at least two different noises"):
+        TransferPolicies(noises=(0.1, 0.1)).run(frame)
+
+
+def test_losses_are_shares_of_the_best_return_for_noisier_and_calmer_experts():
+    row = Row("M^E", 0.0, soft=-3.0, optimal=-2.5, best=-2.0, bound_soft=0.0, bound_optimal=0.0)
+    other = Row("M^E", 0.0, soft=1.0, optimal=4.0, best=4.0, bound_soft=0.0, bound_optimal=0.0)
+    assert summarize([("a", 0.0, 0.1, row), ("a", 0.0, 0.2, other), ("a", 0.2, 0.1, other)]) == [
+        ("noisier", "M^E", "0.625", "0.125", "2"),
+        ("calmer", "M^E", "0.750", "0.000", "1"),
+    ]
