@@ -1,5 +1,6 @@
 """Saved models: exact both ways, whole or not at all, and one sentence for every file that is none."""
 
+import dataclasses
 import functools
 import json
 import tempfile
@@ -18,6 +19,7 @@ from robustirl.demonstrations import save as save_demonstrations
 from robustirl.irl import ADAM, LBFGS, Diagnosis, Fit, FitVerdict, History, RobustIRL, Status, load_fit, save_fit
 from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.inference import Inference
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
@@ -406,3 +408,34 @@ def test_files_of_version_01_are_read():
     sampled = load_fit(GOLDEN / "relative-entropy-fit-0.1.npz")
     assert str(sampled.verdict).startswith("budget after 12 rounds with a feature gap of 0.118")
     assert bool(sampled.verdict.valid)
+
+
+def test_standard_errors_are_asked_for_in_vain_and_what_is_free_is_named(refused):
+    model = fitted()
+    for ask in (lambda: model.standard_errors_, lambda: model.log_likelihood_, lambda: model.confidence_intervals_):
+        with refused(
+            "there are no standard errors: they come with objective='likelihood', a maximum that was found, and at most"
+            " 200 parameters."
+        ):
+            ask()
+    plain = model.summary()
+    names, zeros = tuple(f"n{place}" for place in range(12)), np.zeros((12, 12))
+    free = Inference(names, np.arange(12.0), -3.0, -2.0, 5, 2, zeros, zeros, zeros)
+    model.inference_ = free
+    told = model.summary()
+    assert told.startswith(f"{plain}\n\n{free.summary(0.95)}\n\nnot identified by these choices: n0, n1,")
+    assert told.endswith("n8, n9")
+    model.inference_ = dataclasses.replace(free, information=np.eye(12))
+    assert model.summary().endswith(model.inference_.summary(0.95))
+    assert model.log_likelihood_ == -3.0
+    assert model.standard_errors_.tolist() == [1.0] * 12
+
+
+def test_predictions_for_one_state_and_for_several():
+    model = fitted()
+    model.fit_ = eqx.tree_at(lambda f: f.player, model.fit_, np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    assert model.predict_proba(1).tolist() == [0.2, 0.8]
+    assert model.predict_proba(np.array([1, 0])).tolist() == [[0.2, 0.8], [0.9, 0.1]]
+    assert model.predict_proba([]).shape == (0, 2)
+    assert (model.predict(1), type(model.predict(np.int64(1)))) == (1, int)
+    assert model.predict([2, 1, 0]).tolist() == [0, 1, 0]

@@ -1,5 +1,6 @@
 """Reward models: their gradients are all the loop needs."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -86,3 +87,31 @@ def test_a_model_is_made_by_its_name(refused):
         make_reward_model("table", 3)
     with refused("the garden has no features for a network reward; choose a tabular one."):
         make_reward_model("network", 3, world="the garden")
+
+
+def test_models_in_larger_worlds_have_no_rewards_there():
+    features = np.arange(1.0, 7.0).reshape(3, 2)
+    assert TabularReward(3).padded(5).shape == (5,)
+    assert TabularReward(3, 2).padded(5) is None
+    assert LinearReward(features).padded(5).features.tolist() == [*features.tolist(), [0, 0], [0, 0]]
+    by_action = np.ones((3, 2, 2))
+    assert LinearReward(by_action).padded(5) is None
+    network = NetworkReward(features, key=jax.random.key(1))
+    assert NetworkReward(by_action, key=jax.random.key(1)).padded(5) is None
+    layers = network.initial_parameters()
+    shifted = (*layers[:-1], eqx.tree_at(lambda layer: layer.bias, layers[-1], jnp.array([7.0])))
+    padded = network.padded(5)
+    assert padded is not None
+    np.testing.assert_allclose(padded(shifted), [*network(shifted), 0, 0], rtol=1e-12)  # Not the bias of 7.
+    assert len(padded.initial_parameters()) == 3
+
+
+def test_parameters_have_names(refused):
+    assert TabularReward(2).parameter_names() == ("reward[0]", "reward[1]")
+    assert TabularReward(1, 2).parameter_names() == ("reward[0,0]", "reward[0,1]")
+    assert LinearReward(np.eye(2)).parameter_names() == ("theta[0]", "theta[1]")
+    names = NetworkReward(np.eye(2), key=jax.random.key(0), width=1, depth=1).parameter_names()
+    assert names == tuple(f"theta[{place}]" for place in range(2 + 1 + 1 + 1))
+    for given in ("ab", ["a"], ["a", "a"]):
+        with refused(f"the feature names are {given!r}, but 2 different words are needed."):
+            LinearReward(np.eye(2), names=given)

@@ -43,12 +43,13 @@ def test_the_three_forms_of_a_reward(form, expected):
 
 def test_the_loss_is_logistic_with_a_penalty_on_slopes():
     network = _line(3.0, -4.0, bias=0.5)
-    expert, mixture = jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([[0.0, 0.0], [0.0, 0.5]])
+    expert = jnp.array([[1.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
+    mixture = jnp.array([[0.0, 0.0], [0.0, 0.5], [1.0, 0.0]])
     loss, right = _loss(network, expert, mixture, (expert + mixture) / 2, 0.7)
-    real, made = np.array([3.5, -3.5]), np.array([0.5, -1.5])
+    real, made = np.array([3.5, -7.5, 6.5]), np.array([0.5, -1.5, 3.5])
     plain = np.log1p(np.exp(-real)).mean() + np.log1p(np.exp(made)).mean()
     np.testing.assert_allclose(loss, plain + 0.7 * (5 - 1) ** 2, rtol=1e-6)  # The slope is (3, -4) everywhere.
-    assert float(right) == 0.5  # One of two on either side.
+    assert float(right) == pytest.approx((2 / 3 + 1 / 3) / 2)  # Two of the expert's steps, and one of the others.
     assert float(_loss(_line(0.0, 0.0, bias=0.0), expert, mixture, expert, 0.0)[1]) == 0  # Zero tells nothing.
 
 
