@@ -10,13 +10,22 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import fit as learn
 from robustirl.irl import infer
 from robustirl.mdp import MDP
-from robustirl.paper.studies import buses, buses_groups, buses_resampling
-from robustirl.paper.studies.buses import BusesStudy, _ways, judge_policy, own_row
+from robustirl.paper.studies import buses, buses_groups, buses_resampling, buses_runs, buses_ways
+from robustirl.paper.studies.buses import BusesStudy
 from robustirl.paper.studies.buses_groups import Group, compare_costs, log_probabilities, make_judge
-from robustirl.paper.studies.buses_resampling import resampled_gains
+from robustirl.paper.studies.buses_resampling import (
+    ResampleRecord,
+    draw_buses,
+    resample_specs,
+    resampled_gains,
+    resampled_rows,
+)
 from robustirl.paper.studies.buses_results import OTHERS, Row, cells, mean_and_error, summarize
-from robustirl.paper.studies.registry import Frame
+from robustirl.paper.studies.buses_runs import BusesRecord, one_cost_specs, row_of, specs_of
+from robustirl.paper.studies.buses_ways import JOINT, OWN, WAYS, _ways, judge_policy, own_row
+from robustirl.paper.studies.registry import Frame, StudyInterrupted
 from robustirl.rewards import LinearReward
+from robustirl.sweeps import Store
 
 WORLD = MDP([[[1.0], [1.0]]], discount=0.9)
 COSTS = LinearReward([[[0.0], [-1.0]]], names=["RC"])
@@ -111,12 +120,44 @@ def test_one_cost_for_two_groups_is_tested_by_the_likelihood():
 @pytest.mark.slow
 def test_in_one_state_transfer_and_standard_are_the_same():
     group = one_state([1] * 25 + [0] * 75)
-    assert resampled_gains(group, group, COSTS, 3) == pytest.approx(np.zeros(3), abs=1e-9)
+    assert resampled_gains(group, group, COSTS, range(3)) == pytest.approx(np.zeros(3), abs=1e-9)
+
+
+def test_the_runs_are_all_ways_of_all_pairs():
+    groups = [one_state(chosen)._replace(number=number) for number, chosen in ((4, [0, 1]), (3, [1, 0]), (1, [0, 0]))]
+    found = [(spec.source, spec.target, spec.way) for spec in specs_of(groups, 0.9, 0.8, "hold")]
+    pairs = [("3", 4), ("1", 4), ("4", 3), ("1", 3), ("4", 1), ("3", 1)]
+    joint = [("3 1", 4, JOINT), ("4 1", 3, JOINT), ("4 3", 1, JOINT)]
+    assert found == [(*pair, way) for pair in pairs for way in WAYS] + joint + [("4", 4, OWN), ("3", 3, OWN)]
+    assert [spec.groups for spec in one_cost_specs(groups, 0.9)] == ["4 3"]
+    assert one_cost_specs(groups[1:], 0.9) == []
+    drawn = resample_specs(groups, 0.9, 2)
+    assert [(spec.source, spec.target, spec.resample) for spec in drawn] == [(4, 3, 0), (4, 3, 1), (3, 4, 0), (3, 4, 1)]
+    measures = [float(number) for number in range(11)]
+    rows = [row_of(BusesRecord(spec, *measures, seconds=0.0)) for spec in specs_of(groups, 0.9, 0.8, "hold")[-3:-1]]
+    assert rows == [Row(OTHERS, 1, JOINT, *measures), Row(4, 4, OWN, *measures)]
+
+
+def test_more_resamples_begin_with_the_same_draws():
+    group = one_state([0, 1, 0])._replace(choices=Choices([0] * 3, [0, 1, 0], [0, 1, 2]))
+    few, more = draw_buses(group, group, 1), draw_buses(group, group, 3)
+    assert [part.tolist() for part in few[0]] == [part.tolist() for part in more[0]] == [[2, 1, 1], [0, 0, 0]]
 
 
 @pytest.mark.slow
-def test_the_study_goes_both_ways(tmp_path):
-    BusesStudy(groups=(4, 3), resamples=3).run(Frame(tmp_path, say=lambda text: None))
+def test_the_study_goes_both_ways_and_continues_where_it_was_stopped(tmp_path):
+    def stop(activity, done, of):
+        if activity == "resamples" and done:
+            raise KeyboardInterrupt
+
+    study = BusesStudy(groups=(4, 3), resamples=3)
+    with pytest.raises(StudyInterrupted, match="interrupted after 23 of 27 runs"):
+        study.run(Frame(tmp_path, stop, say=lambda text: None))
+    kept = {path.name: path.stat().st_mtime_ns for path in Store.read(tmp_path).batches.iterdir()}
+    study.run(Frame(tmp_path, say=lambda text: None))
+    assert (
+        kept.items() <= {path.name: path.stat().st_mtime_ns for path in Store.read(tmp_path).batches.iterdir()}.items()
+    )
     rows = [line.split(" | ") for line in (tmp_path / "buses.md").read_text().splitlines()[2:]]
     assert len(rows) == 2 * 8 + 2 + 2
     standard = {
@@ -181,7 +222,7 @@ def test_a_test_of_one_cost_is_the_likelihood_that_is_lost(monkeypatch):
 
 def test_own_choices_are_predicted_from_the_other_buses(monkeypatch):
     """Ten buses in five folds; of those of a fold both replace twice in ten months, or never."""
-    monkeypatch.setattr(buses, "fit", counted()[0])
+    monkeypatch.setattr(buses_ways, "fit", counted()[0])
     bus = np.repeat(np.arange(10), 10)
     chosen = np.where((bus % 5 == 2) & (np.arange(100) % 10 < 2), 1, 0)
     group = one_state(chosen)._replace(number=3, choices=Choices([0] * 100, chosen, bus))
@@ -241,8 +282,8 @@ def test_all_ways_from_a_group_to_another(monkeypatch):
         return SimpleNamespace(player=f"{reward} in {world}")
 
     for name, stand_in in (("profile_alpha", profile), ("fit", fit), ("select_alpha", select), ("solve", solve)):
-        monkeypatch.setattr(buses, name, stand_in)
-    found = list(buses.policies(source, target, COSTS, "hold"))
+        monkeypatch.setattr(buses_ways, name, stand_in)
+    found = list(buses_ways.policies(source, target, COSTS, "hold"))
     assert [(way, alpha, policy.tolist() if policy.ndim else str(policy)) for way, alpha, policy in found] == [
         ("standard, likelihood", 1.0, [[1.0, 0.0]]),
         ("robust auto, likelihood", 0.75, [[0.75, 0.25]]),
@@ -273,7 +314,7 @@ def test_gains_are_those_of_the_buses_that_were_drawn(monkeypatch):
     monkeypatch.setattr(buses_resampling, "solve", lambda *_: SimpleNamespace(player=np.array([[0.75, 0.25]])))
     source = one_state([0])._replace(choices=Choices([0] * 3, [0, 1, 0], [0, 1, 2]))
     target = one_state([0])._replace(choices=Choices([0] * 4, [0, 1, 1, 0], [0, 1, 1, 2]))
-    gains = resampled_gains(source, target, COSTS, 5)
+    gains = resampled_gains(source, target, COSTS, range(5))
     rng = np.random.default_rng(0)
     values, lengths = np.array([np.log(1.5), 2 * np.log(0.5), np.log(1.5)]), np.array([1, 2, 1])
     expected, replaced = [], []
@@ -283,11 +324,14 @@ def test_gains_are_those_of_the_buses_that_were_drawn(monkeypatch):
         expected.append(values[judged].sum() / lengths[judged].sum())
     assert gains == pytest.approx(expected)
     assert drawn == replaced
-    monkeypatch.setattr(
-        buses_resampling, "resampled_gains", lambda a, b, _, count: np.arange(count) * (a.number - b.number)
-    )
+    assert resampled_gains(source, target, COSTS, [3, 1]) == pytest.approx([expected[3], expected[1]])
+
+
+def test_pairs_of_resampled_groups_are_rows():
     groups = [one_state(chosen)._replace(number=number) for number, chosen in ((7, [1]), (5, [1]), (4, [0]))]
-    assert buses_resampling.resampled_rows(groups, COSTS, 41) == [
+    specs = resample_specs(groups, 0.9, 41)
+    records = [ResampleRecord(spec, float(spec.resample * (spec.source - spec.target)), 0.0) for spec in specs]
+    assert resampled_rows(records) == [
         ("7", "5", "+40.00000", "+2.00000 to +78.00000", "41"),
         ("5", "7", "-40.00000", "-78.00000 to -2.00000", "41"),
     ]
@@ -299,22 +343,26 @@ def test_what_the_study_of_buses_writes_and_says(tmp_path, monkeypatch):
     policy = np.array([[0.5, 0.5]])
     judge = make_judge(one_state([1] * 25 + [0] * 75), COSTS)
     named = lambda group: group.number  # noqa: E731
-    monkeypatch.setattr(buses, "read_group", lambda number, *_: one_state(chosen[number])._replace(number=number))
-    monkeypatch.setattr(buses, "cost_model", lambda: COSTS)
-    monkeypatch.setattr(buses, "make_judge", lambda group, _: judge if group.number == 4 else None)
-    monkeypatch.setattr(buses, "policies", lambda *_: [("first", 1.0, policy), ("second", 0.9, policy[:, ::-1])])
+    for module in (buses, buses_runs, buses_resampling):
+        monkeypatch.setattr(module, "read_group", lambda number, *_: one_state(chosen[number])._replace(number=number))
+    for module in (buses_runs, buses_resampling):
+        monkeypatch.setattr(module, "cost_model", lambda: COSTS)
+    monkeypatch.setattr(buses_runs, "WAYS", ("first", "second"))
+    monkeypatch.setattr(buses_runs, "make_judge", lambda group, _: judge if group.choices.actions.any() else None)
+    monkeypatch.setattr(buses_runs, "policies", lambda *_: [("first", 1.0, policy), ("second", 0.9, policy[:, ::-1])])
     monkeypatch.setattr(
-        buses,
+        buses_runs,
         "policy_of_others",
         lambda others, target, _: learned.append((*map(named, others), target.number)) or policy,
     )
-    monkeypatch.setattr(buses, "own_row", lambda group, *_: judge_policy(4, "own cost", 1.0, policy, group, None, None))
-    monkeypatch.setattr(buses, "resampled_rows", lambda groups, _, count: [(*map(named, groups), count, "", "")])
-    tests = [buses_groups.OneCost((4, 3), 1.234, 2, 0.0456), None]
-    monkeypatch.setattr(buses, "compare_costs", lambda *_: tests.pop(0))
+    monkeypatch.setattr(
+        buses_runs, "own_row", lambda group, *_: judge_policy(group.number, OWN, 1.0, policy, group, None, None)
+    )
+    monkeypatch.setattr(buses_resampling, "resampled_gains", lambda a, b, _, drawn: np.array(drawn) * a.number)
+    monkeypatch.setattr(buses_runs, "compare_costs", lambda *_: buses_groups.OneCost((4, 3), 1.234, 2, 0.0456))
     said, steps, learned = [], [], []
     frame = Frame(tmp_path, say=said.append, progress=lambda *step: steps.append(step[1:]))
-    BusesStudy(groups=(4, 3), resamples=1).run(frame)
+    BusesStudy(groups=(4, 3), resamples=0).run(frame)
     rows = [line.strip("| ").split(" | ")[:7] for line in (tmp_path / "buses.md").read_text().splitlines()[2:]]
     half = "-0.69315 ± 0.00000"
     assert rows == [
@@ -327,30 +375,40 @@ def test_what_the_study_of_buses_writes_and_says(tmp_path, monkeypatch):
         ["4", "4", "own cost", "1", half, "–", "2.0"],
     ]
     assert learned == [(3, 4), (4, 3)]
-    assert steps == [(0, 2), (1, 2), (2, 2)]
-    assert said[-3:] == [
+    assert steps == [(0, 7), (2, 7), (4, 7), (5, 7), (6, 7), (7, 7)]
+    assert said[-2:] == [
         "group 4: 4 months, 1 engines replaced, at 2,500 miles on average",
         "group 3: 4 months, 0 engines replaced",
-        "one cost for groups 4 and 3: twice the log-likelihood lost is 1.23, chi-squared with 2 degrees of freedom"
-        " (p = 0.046)",
     ]
     # Neither group is a source with a cost for a target with one.
     summary = (tmp_path / "buses-summary.md").read_text().splitlines()
     assert summary[2:4] == ["| first | – | – | -0.69315 | 0 |", "| second | – | – | -0.69315 | 1 |"]
-    assert (tmp_path / "buses-resampled.md").read_text().splitlines()[2].split(" | ")[:3] == ["| 4", "3", "1"]
-    BusesStudy(groups=(4, 3), resamples=0).run(Frame(tmp_path / "none", say=said.append))
-    assert said[-1] == "group 3: 4 months, 0 engines replaced"
-    assert not (tmp_path / "none" / "buses-resampled.md").exists()
+    assert not (tmp_path / "buses-resampled.md").exists()
+    # The same command computes nothing; with replacements in both groups there are resamples and a test as well.
+    BusesStudy(groups=(4, 3), resamples=0).run(Frame(tmp_path, say=said.append))
+    assert len(learned) == 2
+    chosen[3] = chosen[4]
+    BusesStudy(groups=(4, 3), resamples=3).run(Frame(tmp_path / "both", say=said.append))
+    assert (tmp_path / "both" / "buses-resampled.md").read_text().splitlines()[2:] == [
+        "| 4 | 3 | +4.00000 | +0.20000 to +7.80000 | 3 |",
+        "| 3 | 4 | +3.00000 | +0.15000 to +5.85000 | 3 |",
+    ]
+    assert said[-1] == (
+        "one cost for groups 4 and 3: twice the log-likelihood lost is 1.23, chi-squared with 2 degrees of freedom"
+        " (p = 0.046)"
+    )
 
 
 def test_others_are_fitted_together_with_the_weakest_prior_that_one_of_them_needs(monkeypatch):
     asked = {}
     monkeypatch.setattr(
-        buses, "fit_jointly", lambda worlds, _, **options: asked.update(options) or SimpleNamespace(reward=len(worlds))
+        buses_ways,
+        "fit_jointly",
+        lambda worlds, _, **options: asked.update(options) or SimpleNamespace(reward=len(worlds)),
     )
-    monkeypatch.setattr(buses, "solve", lambda world, reward: SimpleNamespace(player=[[reward]]))
+    monkeypatch.setattr(buses_ways, "solve", lambda world, reward: SimpleNamespace(player=[[reward]]))
     groups = [one_state([0]), one_state([1]), one_state([0])]
-    assert buses.policy_of_others(groups, one_state([0]), COSTS).tolist() == [[3]]
+    assert buses_ways.policy_of_others(groups, one_state([0]), COSTS).tolist() == [[3]]
     assert (asked["penalty"], asked["objective"]) == (0.0, "likelihood")
-    buses.policy_of_others(groups[::2], one_state([0]), COSTS)
+    buses_ways.policy_of_others(groups[::2], one_state([0]), COSTS)
     assert asked["penalty"] == 0.01

@@ -10,10 +10,12 @@ import pytest
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.studies import transfer, transfer_families, transfer_methods
-from robustirl.paper.studies.registry import Frame
-from robustirl.paper.studies.transfer import RewardTransfer, as_learned, curves, interval, measure, regret, summarize
+from robustirl.paper.studies.registry import Frame, StudyInterrupted
+from robustirl.paper.studies.transfer import RewardTransfer, curves, interval, regrets_of, summarize
 from robustirl.paper.studies.transfer_families import Family, make_family, never_replace
 from robustirl.paper.studies.transfer_methods import METHODS, register_method
+from robustirl.paper.studies.transfer_runs import TransferContext, TransferSpec, as_learned, regret, specs_of
+from robustirl.sweeps import Store
 from tests.commands import robustirl
 from tests.goldens import as_lines, require_golden
 
@@ -96,10 +98,44 @@ def test_a_method_from_outside_is_one_function_and_a_column(tiny, tmp_path):
     lines = (tmp_path / "transfer.md").read_text().splitlines()
     assert lines[0] == "| change | strength | counting | contrary |"
     assert lines[2] == "| nothing | 0 | 0.0000 ± 0.0000 | 2.0000 ± 0.0000 |"
-    assert {path.name for path in frame.files} >= {"transfer.md", "transfer-summary.md", "transfer.png"}
-    found = measure(tiny, 50, 2, frame)
+    assert {path.name for path in frame.files} >= {"transfer.md", "transfer-summary.md", "transfer.png", "results.csv"}
+    found = regrets_of(tiny, frame.outcomes[0].records)
+    assert found.values.tolist() == [[[0.0, 0.0]], [[2.0, 2.0]]]
     assert summarize([found]) == [("nothing", "0.0000 ± 0.0000", "2.0000 ± 0.0000")]
     assert curves([found])["nothing"]["contrary"] == [(0.0, 2.0, 0.0)]
+
+
+def test_a_study_that_was_interrupted_learns_what_is_missing(tiny, tmp_path):
+    learned = []
+
+    @register_method("truth")
+    def truth(lesson):
+        learned.append("truth")
+        return tiny.reward
+
+    @register_method("contrary")
+    def contrary(lesson):
+        learned.append("contrary")
+        return -tiny.reward
+
+    def stop(activity, done, of):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    study = RewardTransfer(families=("tiny",), episodes=2, draws=2)
+    with pytest.raises(StudyInterrupted, match="interrupted after 3 of 4 runs"):
+        study.run(Frame(tmp_path, stop, say=lambda text: None))
+    assert learned == ["truth", "contrary", "truth"]
+    assert [record.regret for record in Store.read(tmp_path).records()] == [0.0, 2.0, 0.0]
+    study.run(Frame(tmp_path, say=lambda text: None))
+    assert learned == ["truth", "contrary", "truth", "contrary"]
+    assert (tmp_path / "transfer.md").read_text().endswith("| nothing | 0 | 0.0000 ± 0.0000 | 2.0000 ± 0.0000 |\n")
+
+
+def test_a_method_that_a_process_does_not_know_is_named(tiny):
+    spec = TransferSpec("tiny", 2, 0, "mine", 0)
+    with pytest.raises(InvalidInputError, match=r"there is no method 'mine' in this process; .* pass --workers 1\."):
+        TransferContext(tiny).results([spec], 1)
 
 
 def test_an_installed_package_brings_its_method_along(tiny, tmp_path, monkeypatch):
@@ -135,12 +171,15 @@ def test_the_earlier_name_is_still_found(tiny, here, capsys, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gridworld", "frozen-lake", "buses"])
-def test_every_method_learns_in_every_family(name, tmp_path):
+def test_every_method_learns_in_every_family(name):
     family = dataclasses.replace(make_family(name), horizon=60)
-    found = measure(family, 40, 1, Frame(tmp_path))
-    assert found.values.shape == (len(METHODS), len(family.changes), 1)
-    assert np.isfinite(found.values).all()
-    assert (found.values >= 0).all()
+    context = TransferContext(family)
+    for method in METHODS:
+        runs = [spec for spec in specs_of({name: family}, 40, 1) if spec.method == method]
+        found = [one.record.regret for one in context.results(runs, len(runs))]
+        assert len(found) == len(family.changes)
+        assert np.isfinite(found).all()
+        assert min(found) >= 0
 
 
 def test_the_families_are_the_worlds_that_the_page_names():

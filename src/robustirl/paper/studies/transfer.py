@@ -1,26 +1,22 @@
-r"""How far does a learned reward carry? Learn it in one world, plan with it in changed ones, measure the regret.
+"""How far does a learned reward carry? Learn it in one world, plan with it in changed ones, measure the regret.
 
 A lesson is a learner's world and demonstrations by experts; a method turns it into a reward (`transfer_methods.py`, one
 function each). The reward is planned with in a family of changed worlds (`transfer_families.py`). The regret of the
-optimal policy π for it, by the true reward, is a share of what separates the best policy from a plain one there: a
-random one, or for buses one that never replaces an engine.
-
-    regret = (V* - V^π) / (V* - V^plain).
+optimal policy for it is measured there (`transfer_runs.py`).
 """
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
 from robustirl.paper.studies.registry import Frame, register_study
-from robustirl.paper.studies.transfer_families import FAMILIES, Change, Family, make_family, random_policy
+from robustirl.paper.studies.transfer_families import FAMILIES, Change, Family, make_family
 from robustirl.paper.studies.transfer_methods import METHODS, load_methods
-from robustirl.planning import discounted_return, expert_policy
+from robustirl.paper.studies.transfer_runs import TransferRecord, specs_of
 
 
 class Regrets(NamedTuple):
@@ -37,61 +33,12 @@ class Regrets(NamedTuple):
     values: Float[np.ndarray, "M C N"]
 
 
-def regret(
-    world: MDP, reward: np.ndarray, learned: np.ndarray, plain: Callable[[MDP], np.ndarray] = random_policy
-) -> float:
-    """Return how much of what can be gained over a plain policy the optimal one for a learned reward misses.
-
-    Example:
-        >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
-        >>> truth = np.array([[0.0, 1.0]])
-        >>> regret(world, truth, truth), regret(world, truth, -truth)
-        (0.0, 2.0)
-    """
-    policies = (
-        expert_policy(world, reward, temperature=0),
-        expert_policy(world, learned, temperature=0),
-        plain(world),
-    )
-    best, own, least = (float(discounted_return(world, policy, reward)) for policy in policies)
-    # A learned reward may tie with the truth, where rounding decides the sign.
-    return max(best - own, 0.0) / (best - least) if best > least else 0.0
-
-
-def measure(family: Family, episodes: int, draws: int, frame: Frame) -> Regrets:
-    """Learn by every method from every draw of the demonstrations, and plan in every changed world."""
-    regrets = np.zeros((len(METHODS), len(family.changes), draws))
-    for draw in range(draws):
-        lesson = family.lesson(episodes, draw)
-        for m, (name, method) in enumerate(METHODS.items()):
-            learned = as_learned(name, method(lesson), lesson.world)
-            regrets[m, :, draw] = [
-                regret(change.world, family.reward, learned, family.baseline) for change in family.changes
-            ]
-            frame.progress(f"learning on {family.name}", draw * len(METHODS) + m + 1, draws * len(METHODS))
-    return Regrets(tuple(METHODS), family.changes, regrets)
-
-
-def as_learned(name: str, reward: Any, world: MDP) -> Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]:
-    """Return what a method gave as a reward, or refuse it by the method's name.
-
-    Example:
-        >>> as_learned("mine", [1.0, 2.0], MDP([[[1.0], [1.0]]], discount=0.5))
-        Traceback (most recent call last):
-        robustirl.errors.InvalidInputError: the method 'mine' returned a reward of shape (2,), but finite numbers of
-            shape (1,) or (1, 2) are needed.
-    """
-    learned = np.asarray(reward)
-    shapes = ((world.num_states,), (world.num_states, world.num_actions))
-    if learned.shape not in shapes or learned.dtype.kind not in "iuf" or not np.isfinite(learned).all():
-        shown = (
-            f"of shape {learned.shape}" if learned.shape not in shapes else "with entries that are no finite numbers"
-        )
-        raise InvalidInputError(
-            f"the method {name!r} returned a reward {shown}, but finite numbers of shape {shapes[0]} or {shapes[1]} are"
-            " needed."
-        )
-    return learned.astype(np.float64)
+def regrets_of(family: Family, records: Sequence[TransferRecord]) -> Regrets:
+    """Return the regrets of the runs of one family, in the order of the methods, changes and draws of the runs."""
+    found = {(record.spec.method, record.spec.change, record.spec.draw): record.regret for record in records}
+    methods, _, draws = (tuple(dict.fromkeys(key)) for key in zip(*found, strict=True))
+    values = [[[found[m, c, draw] for draw in draws] for c in range(len(family.changes))] for m in methods]
+    return Regrets(methods, family.changes, np.array(values))
 
 
 def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
@@ -134,7 +81,12 @@ class RewardTransfer:
             if value < 1:
                 raise InvalidInputError(f"{name} is {value}, but at least 1 is needed.")
         load_methods()
-        found = [measure(make_family(name), self.episodes, self.draws, frame) for name in self.families]
+        families = {name: make_family(name) for name in self.families}
+        records = frame.compute(specs_of(families, self.episodes, self.draws))
+        found = [
+            regrets_of(family, [record for record in records if record.spec.family == name])
+            for name, family in families.items()
+        ]
         rows = []
         for part in found:
             for c, change in enumerate(part.changes):
