@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import equinox as eqx
@@ -13,8 +14,9 @@ import pytest
 from jax.sharding import Mesh
 
 from robustirl import envs
-from robustirl.mdp import MDP, HaloKernel, renumber_states
-from robustirl.mdp.halo import AXIS, farthest_move, local_places
+from robustirl.mdp import MDP, HaloKernel, SuccessorKernel, renumber_states
+from robustirl.mdp.halo import AXIS, HaloChain, farthest_move, local_places
+from robustirl.mdp.sharding import _with_halo
 
 PROGRAM = """
 import json, re
@@ -88,6 +90,28 @@ def test_products_are_those_of_the_lists():
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_lists_of_two_devices_are_those_of_the_world():
+    """Six states on two devices, three each, and no move leads further than two states away."""
+    ahead = np.array([[1, 2, 4, 5, 5, 5], [0, 0, 1, 1, 2, 4]])
+    chances = np.array([[0.75] * 6, [0.25] * 6])
+    lists = SuccessorKernel(ahead.T[:, None, :], chances.T[:, None, :])
+    mesh: Any = SimpleNamespace(size=2)
+    kernel: Any = _with_halo(lists, mesh)
+    assert kernel.strip == 2
+    # Numbers in blocks of two states before, three own and two after: the second device counts from state 1.
+    np.testing.assert_array_equal(kernel.places[:, 0], [[3, 4, 6, 4, 4, 4], [2, 2, 3, 0, 1, 3]])
+    array = np.zeros((6, 1, 6))
+    np.add.at(array, (np.arange(6), 0, ahead), chances)
+    expected = (array, np.ones((6, 1)), np.einsum("sas->sa", array), np.zeros((6, 1)))
+    products = jax.jit(
+        lambda: (kernel.to_array(), kernel.row_sums(), kernel.self_transitions(), kernel.row_distances(lists))
+    )
+    for found, wanted in zip(products(), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-15)
+    chain = HaloChain(kernel.places[:, 0], kernel.weights[:, 0], kernel.strip, mesh)
+    np.testing.assert_allclose(chain.sparse_part().toarray(), array[:, 0])
+
+
 def test_the_farthest_move_is_one_that_is_taken():
     assert int(farthest_move(np.array([[[9, 1, 0]]]), np.array([[[0.0, 1.0, 1.0]]]))) == 2
     shared = np.array([[[0, 3, 2, 3]]]), np.array([[[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]])
@@ -101,6 +125,18 @@ def test_states_are_renumbered_so_that_neighbors_are_close():
     kernel = world.kernel.base  # pyright: ignore[reportAttributeAccessIssue]
     assert int(farthest_move(np.asarray(kernel.places), np.asarray(kernel.weights))) == 1  # A path in its own order.
     assert order.back(order.into(np.arange(40.0))).tolist() == list(range(40))
+
+
+def test_moves_beyond_the_next_device_keep_lists_of_the_world(caplog):
+    lists = SuccessorKernel([[[3]], [[1]], [[2]], [[3]]], np.ones((4, 1, 1)))
+    mesh: Any = SimpleNamespace(size=2)
+    with caplog.at_level("INFO", "robustirl"):
+        assert _with_halo(lists, mesh) is lists
+    assert "a move leads 3 states away, beyond the 2 states of the next device" in caplog.text
+    near = SuccessorKernel([[[2]], [[1]], [[2]], [[3]]], np.ones((4, 1, 1)))
+    assert isinstance(_with_halo(near, mesh), HaloKernel)  # As far as the next device has states.
+    alone: Any = SimpleNamespace(size=1)
+    assert _with_halo(near, alone) is near
 
 
 def test_what_has_a_fixed_order_is_not_renumbered(refused):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_game, as_occupancy, as_reward
+from robustirl.mdp import MDP, DenseKernel, MarkovGame, as_action_reward, as_game, as_occupancy, as_reward
 from robustirl.mdp.mdp import as_world
 from robustirl.planning import policy_value
 from tests.strategies import tasks, worlds
@@ -149,6 +149,27 @@ def test_every_alpha_above_zero_and_up_to_one_is_accepted(alpha):
     assert MarkovGame(WORLD, alpha).alpha.item() == alpha
 
 
+def test_alpha_may_differ_from_state_to_state_and_from_pair_to_pair():
+    assert MarkovGame(WORLD, [0.25, 1.0]).alpha.tolist() == [[0.25, 0.25], [1, 1]]
+    assert MarkovGame(WORLD, [[0.25, 0.5], [0.75, 1.0]]).alpha.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("alpha", "culprits"),
+    [
+        ([0.5, 0.0], ["alpha at state 1 is 0.0", "0 < alpha <= 1"]),
+        ([[0.5, 1.0], [0.5, 1.5]], ["alpha at state 1, action 1 is 1.5"]),
+        ([[0.5, float("nan")], [0.5, 1.5]], ["alpha at state 0, action 1 is nan"]),
+        ([0.5, 0.5, 0.5], ["(3,)", "(2,)"]),
+        ([[0.5], [0.5]], ["(2, 1)", "(2, 2)"]),
+        ([[0.5], [0.5, 0.5]], ["alpha", "rectangular"]),
+    ],
+)
+def test_bad_local_alphas_are_refused(alpha, culprits, refused):
+    with refused(*culprits):
+        MarkovGame(WORLD, alpha)
+
+
 @pytest.mark.parametrize("number", ["0.9", b"0.9"])
 def test_a_number_in_a_string_is_refused(number, refused):
     with refused("alpha"):
@@ -171,6 +192,27 @@ BAD_REWARDS = {
 def test_bad_rewards_are_refused(reward, culprits, refused):
     with refused(*culprits):
         as_reward(reward, WORLD)
+
+
+def test_rewards_of_pairs_that_do_not_exist_are_zero():
+    given = [[1.0, 2.0], [3.0, float("nan")]]
+    assert as_action_reward(given, WORLD).tolist() == [[1, 2], [3, 0]]
+    assert jax.jit(lambda reward: as_action_reward(reward, WORLD))(jnp.array(given)).tolist() == [[1, 2], [3, 0]]
+    assert as_action_reward([1.0, 2.0], WORLD).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("reward", "culprits"),
+    [
+        ([[1.0, float("inf")], [3.0, 4.0]], ["the reward", "state 0, action 1", "inf"]),
+        ([[1.0], [2.0]], ["the reward", "(2, 1)", "(2, 2)"]),
+        ([[1.0], [2.0, 3.0]], ["the reward", "rectangular"]),
+        ([1.0, float("nan")], ["the reward", "state 1", "nan"]),
+    ],
+)
+def test_bad_rewards_of_pairs_are_refused(reward, culprits, refused):
+    with refused(*culprits):
+        as_action_reward(reward, WORLD)
 
 
 BAD_OCCUPANCIES = {

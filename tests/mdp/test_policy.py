@@ -2,6 +2,7 @@
 
 import inspect
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -91,6 +92,7 @@ def test_pairs_that_nobody_may_take_do_not_count_as_a_difference():
     still, moved = ([[[1.0, 0.0], row], [[0.0, 1.0]] * 2] for row in ([1.0, 0.0], [0.0, 1.0]))
     worlds_apart = [MDP(kernel, discount=0.5, mask=[*mask, [True, True]]) for kernel in (still, moved)]
     assert dynamics_distance(*worlds_apart) == 0
+    assert jax.jit(dynamics_distance)(*worlds_apart) == 0  # Traced, it takes another way.
     assert dynamics_distance(*(MDP(kernel, discount=0.5) for kernel in (still, moved))) == 2
 
 

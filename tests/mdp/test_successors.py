@@ -248,3 +248,12 @@ def test_numpy_arrays_enter_where_double_precision_is_the_default():
         measure: Any = np.array([[1.0], [1.0]])
         assert kernel.expect(value).tolist() == [[3.0], [4.0]]
         assert kernel.push(measure).tolist() == [0.5, 1.5]
+
+
+def test_the_worst_case_takes_half_of_the_radius_from_the_best_successors():
+    kernel = SuccessorKernel([[[0, 1, 2]]] * 3, [[[0.5, 0.25, 0.25]]] * 3)
+    value, radius = jnp.array([1.0, 3.0, 2.0]), jnp.array([[0.0], [0.25], [1.0]])
+    found = eqx.filter_jit(lambda kernel: kernel.worst_case(value, radius).to_array())(kernel)
+    # State 1 is the best and state 2 the next; state 0 is the lowest and receives what they lose.
+    expected = [[0.5, 0.25, 0.25], [0.625, 0.125, 0.25], [1.0, 0.0, 0.0]]
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-15)
