@@ -1,5 +1,6 @@
 """What a policy achieves: the several definitions of value, occupancy and return must agree."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from robustirl.planning import (
     state_occupancy,
     total_return,
 )
+from robustirl.planning.verdict import _unit_of
 from tests.strategies import tasks
 
 WORLD = MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.9)
@@ -145,3 +147,12 @@ def test_a_policy_of_the_wrong_shape_is_refused(function, refused):
 def test_a_negative_horizon_is_refused(refused):
     with refused("horizon", "-1"):
         total_return(WORLD, POLICY, REWARD, horizon=-1)
+
+
+def test_inside_compiled_code_occupancies_and_units_are_the_same():
+    policy = jnp.asarray(POLICY)
+    states, pairs = jax.jit(lambda p: (state_occupancy(WORLD, p), state_action_occupancy(WORLD, p)))(policy)
+    np.testing.assert_allclose(states, state_occupancy(WORLD, policy), rtol=1e-6)
+    np.testing.assert_allclose(pairs, state_action_occupancy(WORLD, policy), rtol=1e-6)
+    unit = jax.jit(_unit_of)
+    assert [float(unit(jnp.array(reward))) for reward in ([7.0, -9.0], [0.0, 0.0])] == [4.5, 1.0]

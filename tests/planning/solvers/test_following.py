@@ -36,6 +36,7 @@ def test_the_mean_residual_is_as_small_as_asked_for(residual):
     left = np.abs(np.asarray(backup.value) - np.asarray(found.value))
     assert measure @ left <= residual * 1.01 + 1e-6
     assert bool(found.verdict.converged)
+    assert int(found.verdict.iterations) <= 3  # Steps; as many sweeps as value iteration takes would be forty.
     assert float(found.verdict.residual) == pytest.approx(left.max(), abs=1e-5)
     np.testing.assert_allclose(found.player, backup.player, atol=1e-5)
     np.testing.assert_allclose(found.opponent, backup.opponent, atol=1e-5)

@@ -44,6 +44,8 @@ def test_progress_knows_when_the_residual_was_last_halved():
     assert float(progress.better_of(first)[0]) == 1.0
     assert int(third.steps) == 2
     np.testing.assert_allclose(third.attained.expect(jnp.ones(1)), [1.0])
+    assert [float(one.fault[0]) for one in (first, second, third)] == [1.0, 0.75, 0.5]
+    assert int(third.counted_as(jnp.asarray(7)).steps) == 7
 
 
 @pytest.mark.parametrize("solver", [NewtonKrylov(), NewtonSparse()])
@@ -56,3 +58,11 @@ def test_games_in_which_plain_steps_go_round_are_solved(solver):
     again = solve(game, reward, solver=solver, temperatures=GREEDY, initial_value=found.value)
     assert int(again.verdict.iterations) == 0
     np.testing.assert_array_equal(again.value, found.value)
+
+
+def test_the_approach_ends_where_float32_has_no_more_to_give():
+    # V* is 100, so that a residual of 1e-5 · 100 will do, and one step from nothing is within that.
+    value, steps = NewtonKrylov(sweeps=1).approach(alone().lowered(), jnp.zeros(1, jnp.float32), 500)
+    assert value.dtype == jnp.float32
+    np.testing.assert_allclose(value, [100.0], rtol=1e-4)
+    assert int(steps) == 1
