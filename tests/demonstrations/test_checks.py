@@ -37,6 +37,11 @@ def test_what_was_sampled_in_a_world_is_possible_there(task):
 def test_states_and_actions_beyond_the_world_are_refused(refused):
     with refused("episode 1", "state 3", "step 1", "3 states"):
         Demonstrations.from_arrays([[0, 1], [0, 3]]).check_against(WORLD)
+    with refused("states from 2 to 3 and never 0", "first_state=1"):
+        Demonstrations.from_arrays([[2, 3]]).check_against(WORLD)
+    for states in ([0, 3], [1, 4]):
+        with refused("renumber the states or give the world"):
+            Demonstrations.from_arrays([states]).check_against(WORLD)
     with refused("episode 0", "action 2", "step 0", "2 actions"):
         Demonstrations.from_arrays([[0, 1]], [[2]]).check_against(WORLD)
     with refused("episode 1", "action 1", "state 1", "step 1", "does not offer"):

@@ -72,3 +72,12 @@ def test_bad_recordings_are_refused(tmp_path):
     (tmp_path / "none.npz").write_bytes(b"PK nothing")
     with pytest.raises(InvalidInputError, match="holds no recordings"):
         Recordings.load(tmp_path / "none.npz")
+
+
+def test_some_of_the_episodes():
+    seen, done = [np.zeros((2, 1)), np.ones((3, 1))], [np.zeros((1, 1)), np.ones((2, 1))]
+    for actions in (None, done):
+        part = Recordings.from_arrays(seen, actions, terminated=[False, True])[1:]
+        assert (len(part), part.steps, list(part.terminated)) == (1, 2, [True])
+        assert (part.actions is None) == (actions is None)
+        assert actions is None or part.actions[0].tolist() == [[1], [1]]  # pyright: ignore[reportOptionalSubscript]

@@ -185,8 +185,10 @@ def test_ends_that_nobody_recorded_are_unknown_until_a_world_tells():
 
 def test_what_does_not_go_together_is_not_joined(refused):
     bare, told = Demonstrations.from_arrays([[0, 1]]), Demonstrations.from_arrays([[0, 1]], terminated=True)
-    with refused("set 1", "set 0", "infer_terminated"):
+    with refused("set 1 of the demonstrations says how its episodes ended and set 0 does not", "infer_terminated"):
         _ = bare + told
+    with refused("set 0 of the demonstrations says how its episodes ended and set 1 does not"):
+        _ = told + bare
     named = Demonstrations(np.array([0, 1]), None, np.array([2]), np.array([True]), state_names=("A", "B"))
     with refused("sets 0 and 1", "names"):
         _ = named + told
@@ -228,3 +230,5 @@ def test_a_notebook_shows_what_there_is():
         assert text in shown
     acting = Demonstrations.from_arrays([[0, 1]], [[1]])
     assert "1, with actions" in acting._repr_html_()
+    assert "not recorded" in acting._repr_html_()
+    assert "not recorded" not in shown

@@ -8,6 +8,8 @@ import pytest
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_alpha, sample_demonstrations
+from robustirl.demonstrations.estimation.alpha import SMALLEST_ALPHA, _from_actions, _from_states, _Pooled
+from robustirl.demonstrations.estimation.pairs import PairBounds
 from robustirl.envs.noise import noisy_kernel
 from robustirl.mdp import MDP, SuccessorKernel, uniform_policy
 from robustirl.planning import expert_policy
@@ -223,3 +225,48 @@ def test_bad_requests_are_named(refused):
         estimate_alpha(env.mdp(0.0), demos, confidence=1.5)
     with refused("states only"):
         estimate_alpha(env.mdp(0.0), Demonstrations.from_arrays([[1, 0]]), actions=True)
+
+
+def pooled(excess, low, high):
+    return _Pooled(excess, low, high, 40, 0.9, "some moves went astray")
+
+
+def pair(lower, estimate, upper, unseen=0):
+    return PairBounds(lower, estimate, (2, 1), upper, np.zeros((1, 1), int), 0.0, unseen)
+
+
+def told(found):
+    return found.alpha, found.low, found.high, found.decisive, found.direction
+
+
+def test_a_direction_needs_an_interval_beside_zero():
+    names = [pooled(0.0, low, high).direction for low, high in ((0.0, 0.5), (0.1, 0.5), (-0.5, 0.0), (-0.5, -0.1))]
+    assert names == ["unknown", "noisier", "unknown", "calmer"]
+
+
+def test_what_states_alone_tell_by_hand():
+    found = _from_states(pooled(0.375, 0.25, 0.5))
+    assert told(found) == (0.625, SMALLEST_ALPHA, 0.75, False, "noisier")
+    assert "α is at most 0.75;" in found.note
+    assert (found.excess, found.moves, found.confidence) == (0.375, 40, 0.9)
+    assert told(_from_states(pooled(0.1, 0.0, 0.5))) == (1.0, SMALLEST_ALPHA, 1.0, False, "unknown")
+
+
+def test_what_actions_tell_by_hand():
+    noisy, calm, open_ = pooled(0.375, 0.25, 0.5), pooled(-0.2, -0.3, -0.1), pooled(0.0, 0.0, 0.1)
+    assert told(_from_actions(noisy, None, 0.9)) == (0.625, SMALLEST_ALPHA, 0.75, True, "noisier")
+    # A pair that is further away beyond doubt counts for more than all moves together, and one that is not for less.
+    assert told(_from_actions(noisy, pair(0.5, 0.625, 0.75), 0.9)) == (0.375, 0.25, 0.5, True, "noisier")
+    assert told(_from_actions(noisy, pair(0.25, 0.625, 0.75), 0.9)) == (0.625, 0.25, 0.75, True, "noisier")
+    # No pair can be far away: nothing is open.
+    found = _from_actions(calm, pair(0.0, 0.0, 0.03125), 0.9)
+    assert told(found) == (1.0, 0.96875, 1.0, True, "calmer")
+    assert found.note == "some moves went astray (the expert's world looks calmer): no noisier expert, so α is 1."
+    found = _from_actions(open_, pair(0.0, 0.0, 0.25, unseen=3), 0.9)
+    assert told(found) == (1.0, 0.75, 1.0, False, "unknown")
+    assert found.note == (
+        "some moves went astray: nothing points to a noisier expert, but 40 moves cannot rule out a mismatch of up to"
+        " 0.25 in a pair, 3 pairs of states and actions were never seen; α = 1 is a default."
+    )
+    for pairs in (None, pair(0.0, 0.0, 0.25)):
+        assert "in a pair; α = 1 is a default." in _from_actions(open_, pairs, 0.9).note

@@ -33,3 +33,10 @@ def test_a_single_episode_says_nothing():
     box = occupancy_box(Demonstrations.from_arrays([[0, 1]], terminated=True), WORLD)
     assert box.lower.tolist() == [0, 0]
     assert box.upper.tolist() == [1, 1]
+
+
+def test_few_episodes_leave_everything_possible():
+    for episodes in (1, 2):
+        box = occupancy_box(Demonstrations.from_arrays(WALKS[:episodes], terminated=False), WORLD)
+        assert box.lower.tolist() == [0, 0]
+        assert box.upper.tolist() == [1, 1]

@@ -83,3 +83,14 @@ def test_only_what_speaks_against_an_opponent_is_told():
     assert describe_mismatch(world, walks_in(NOISY)) is None
     assert describe_mismatch(world, walks_in(WINDY).without_actions()) is None
     assert "the expert's world drifts" in str(describe_mismatch(world, walks_in(WINDY)))
+
+
+def test_noise_of_seen_pairs_is_expected_of_unseen_ones():
+    # Action 0 leads from 0 to 1 and from 1 to 2; of a hundred moves out of 0, half go to 2. Nobody left 1 or 2.
+    rows = np.eye(3)[[1, 2, 0]][:, None]
+    walks = Demonstrations.from_arrays([[0, 1], [0, 2]] * 50, [[0], [0]] * 50)
+    found = estimate_dynamics(MDP(rows, discount=0.9), walks)
+    noise = found.alpha.excess
+    assert noise == pytest.approx(0.5)
+    expected = (1 - noise) * rows[1:, 0] + noise / 3
+    np.testing.assert_allclose(found.world.kernel.to_array()[1:, 0], expected, rtol=1e-6)

@@ -148,3 +148,12 @@ def test_the_entries_that_differ_from_the_usual_one_are_counted():
     assert telling.tolist() == [0, 1, 2, 0]
     assert least.tolist() == [0, 0.3, 0.1, 0]
     assert largest.tolist() == [1, 0.3, 0.9, 1]
+
+
+def test_a_state_that_all_episodes_visit_alike_is_known_up_to_those_that_were_not_seen():
+    # None of 40 episodes differs: at 90 % a share of up to 1 - 0.05^(1/40) might, which may be anywhere in [0, 1].
+    alike = scipy.sparse.csr_array(np.full((40, 1), 0.25))
+    found = bootstrap_intervals(alike, confidence=0.9, resamples=100, key=jax.random.key(0))
+    share = 1 - 0.05 ** (1 / 40)
+    np.testing.assert_allclose([found.lower[0], found.upper[0]], [0.25 - 0.25 * share, 0.25 + 0.75 * share])
+    assert not found.reliable[0]

@@ -150,3 +150,12 @@ def test_requests_that_cannot_be_met_are_refused(refused):
         estimate_occupancy(demos, num_states=5, discount=0.9, resamples=10)
     with refused("radius", "0"):
         episodes_needed(0.0, 5)
+
+
+def test_the_radius_of_the_data_by_hand():
+    found = estimate_occupancy(
+        Demonstrations.from_arrays([[0], [1]] * 200, terminated=True), num_states=1000, discount=0.9
+    )
+    # Each of two states has 400 shares of zero or one, half of them one: √(200 - 400/4) / 400 each.
+    deviation = np.sqrt(2 * np.log(4 / 0.05) / 400)  # Half of the risk, for two events.
+    assert found.radius == pytest.approx(2 / (1 - 2 / 20) * (2 * 10 / 400 + deviation) + deviation)

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 
 from robustirl.demonstrations import Demonstrations, load, save
+from robustirl.demonstrations.io.files import _is_missing
+from robustirl.demonstrations.io.separators import sniff_separator
 from robustirl.demonstrations.io.versions import SCHEMA
 from tests.demonstrations.strategies import demonstrations
 
@@ -353,3 +355,14 @@ def test_a_machine_without_pyarrow_is_told_what_to_install(tmp_path, monkeypatch
     with refused("pyarrow", "pip install pyarrow"):
         save(WALKS, tmp_path / "demos.parquet")
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_a_name_that_cannot_be_looked_up_is_not_missing(tmp_path):
+    assert _is_missing(tmp_path / "nothing")
+    assert not _is_missing(tmp_path)
+    assert not _is_missing(Path("a\0b"))
+
+
+def test_a_separator_under_which_a_header_cannot_be_read_is_not_chosen():
+    assert sniff_separator('trip;"link"s', ["trip"]) == ","  # A cell may not go on after its closing quote.
+    assert sniff_separator("trip;links", ["trip"]) == ";"

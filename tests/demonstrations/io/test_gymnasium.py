@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import estimate_occupancy, rollout_gymnasium
+from robustirl.demonstrations.io.gymnasium import _acting
 from robustirl.envs import from_gymnasium
 from robustirl.planning import expert_policy, state_occupancy
 
@@ -67,3 +68,22 @@ def test_agents_of_stable_baselines3_are_recorded_as_they_are():
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
     walks = rollout_gymnasium(env, Agent(), episodes=1, horizon=50, seed=0)
     assert walks[0].states.tolist() == [0, 4, 8, 9, 10, 14, 15]
+
+
+def test_actions_are_drawn_as_the_policy_says(refused):
+    act = _acting([[1.0, 0.0, 0.0], [0.5, 0.25, 0.25]], {2}, 3, np.random.default_rng(0))
+    assert {act(0) for _ in range(20)} == {0}
+    drawn = np.bincount([act(1) for _ in range(2000)], minlength=3) / 2000
+    np.testing.assert_allclose(drawn, [0.5, 0.25, 0.25], atol=0.04)
+    with refused("the policy takes action 3 in state 1, but there are 3"):
+        _acting(lambda state: state + 2, {2}, 3, np.random.default_rng(0))(1)
+
+
+@pytest.mark.parametrize("found", [np.array(2), (np.array(2), None)])
+def test_an_agent_predicts_an_action_or_an_action_and_a_state(found):
+    class Agent:
+        def predict(self, state):
+            assert state.shape == ()
+            return found
+
+    assert _acting(Agent(), {2}, 3, np.random.default_rng(0))(1) == 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, from_minari, to_minari
+from robustirl.demonstrations.io import hdf5_checks
 from robustirl.errors import InvalidInputError
 
 h5py = pytest.importorskip("h5py")
@@ -98,3 +99,12 @@ def test_links_within_the_file_that_lead_in_a_circle_are_no_harm(data):
 
 def test_a_sound_dataset_is_read(data):
     assert from_minari("walks/here-v0") == WALKS
+
+
+def test_the_bytes_of_all_arrays_are_added_up(data, monkeypatch):
+    asked, bytes_ = [], []
+    monkeypatch.setattr(hdf5_checks, "excess", asked.append)
+    hdf5_checks.require_self_contained(data)
+    with h5py.File(data / "main_data.hdf5") as file:
+        file.visititems(lambda _, part: bytes_.append(part.nbytes) if isinstance(part, h5py.Dataset) else None)
+    assert sum(asked) == sum(bytes_) > 0

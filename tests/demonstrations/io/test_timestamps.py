@@ -3,6 +3,7 @@
 import pytest
 
 from robustirl.demonstrations import Demonstrations, load
+from robustirl.demonstrations.io import timestamps
 from tests.commands import robustirl
 
 LOG = """trip,link,when
@@ -64,3 +65,18 @@ def test_what_cannot_be_binned_is_refused(refused, rows, options, culprits):
     many = {"episode": [0, 0], "state": [0, 1], "time": [0.0, 1e12]}
     with refused("a longer one"):
         Demonstrations.from_frame(many, time_step=1.0)
+
+
+def test_a_row_shortly_after_a_tick_has_a_tick_of_its_own():
+    for last, states in ((2.0005, [0, 0, 0, 1]), (2 + 1e-12, [0, 0, 1])):  # The second is a matter of rounding.
+        rows = {"episode": [0, 0], "state": [0, 1], "time": [0.0, last]}
+        assert Demonstrations.from_frame(rows, time_step=1.0).states.tolist() == states
+
+
+def test_steps_are_counted_before_they_are_made(monkeypatch, refused):
+    rows = {"episode": [0, 0, 1, 1], "state": [0, 1, 2, 3], "time": [0, 4, 0, 2]}  # Five steps and three.
+    monkeypatch.setattr(timestamps, "MAX_STEPS", 8)
+    assert len(Demonstrations.from_frame(rows, time_step=1.0).states) == 8
+    monkeypatch.setattr(timestamps, "MAX_STEPS", 7)
+    with refused("a time step of 1 makes 8 steps of this table, but 7 are the most"):
+        Demonstrations.from_frame(rows, time_step=1.0)

@@ -92,3 +92,22 @@ def test_what_imitation_cannot_hold_is_refused(tmp_path, refused):
     with refused("which was not recorded", "infer_terminated(world)"):
         save(Demonstrations.from_arrays([[0, 1]], [[1]]), target)
     assert not (tmp_path / "new").exists()
+
+
+def test_starts_of_other_shapes_are_refused(refused):
+    with refused("shapes", "Discrete"):
+        from_rollout_buffer(buffer(np.zeros((4, 1), int), np.zeros((4, 1), int), np.zeros((4, 3, 2))))
+
+
+def test_columns_of_a_folder_of_imitation_that_are_missing_or_double_are_named(tmp_path, refused):
+    pyarrow = pytest.importorskip("pyarrow")
+    (tmp_path / "state.json").write_text('{"_data_files": [{"filename": "data.arrow"}]}')
+    for names, said in (
+        (["obs", "acts"], "has no column 'terminal' among ['obs', 'acts'], but one is needed"),
+        (["obs", "acts", "acts", "terminal"], "has 2 columns 'acts' among ['obs', 'acts', 'acts', 'terminal']"),
+    ):
+        table = pyarrow.table([pyarrow.array([0])] * len(names), names=names)
+        with pyarrow.ipc.new_stream(str(tmp_path / "data.arrow"), table.schema) as writer:
+            writer.write_table(table)
+        with refused(said):
+            load(tmp_path)
