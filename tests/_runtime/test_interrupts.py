@@ -57,13 +57,15 @@ def test_other_threads_may_enter():
     entered = []
 
     def work():
-        with one_interrupt(), hold_interrupts(), start_children_without_interrupts():
+        with one_interrupt(), hold_interrupts(), start_children_without_interrupts(), keep_termination():
             entered.append(True)
+        with terminate_as_interrupt() as ends:
+            entered.append(ends.count == 0)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert entered == [True]
+    assert entered == [True, True]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal masks")

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl._runtime import wait_interruptibly
+from robustirl._runtime import wait_interruptibly, waiting
 
 LONG = {  # Each would run for hours.
     "solve": """
@@ -58,3 +59,28 @@ def test_values_are_waited_for_and_traced_ones_passed_over():
     found = wait_interruptibly({"a": jnp.ones(3), "b": np.ones(2), "c": None})
     assert np.array_equal(found["a"], np.ones(3))
     assert float(jax.jit(lambda x: wait_interruptibly(x) + 1)(1.0)) == 2
+
+
+def test_a_long_wait_sleeps_longer_and_longer(monkeypatch):
+    class Slow:
+        """Not ready before it was asked so often."""
+
+        def __init__(self, asked):
+            self.asked = asked
+
+        def is_ready(self):
+            self.asked -= 1
+            return self.asked < 0
+
+    clock, slept = [0.0], []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        clock[0] += seconds or 0.0015
+
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    monkeypatch.setattr(waiting, "jax", SimpleNamespace(Array=Slow, tree=jax.tree))
+    assert len(wait_interruptibly([Slow(5), 3.0, Slow(15)])) == 3
+    # Twice at once, within 2 ms; then from a tenth of a millisecond to fifty.
+    assert slept == pytest.approx([0, 0, *(min(1e-4 * 1.5**k, 0.05) for k in range(18))])
+    assert slept[-2:] == [0.05, 0.05]

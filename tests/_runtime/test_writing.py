@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from robustirl._runtime import exclusive, filled_whole, require_output_file, require_output_folder, write_atomically
+from robustirl._runtime.writing import short
 from robustirl.errors import InvalidInputError
 
 
@@ -197,3 +198,24 @@ def test_a_file_that_cannot_be_written_is_refused_in_a_sentence_and_nothing_chan
 def test_a_file_that_can_be_written_passes_and_nothing_is_left(tmp_path):
     require_output_file(tmp_path / "new")
     assert entries(tmp_path) == []
+
+
+def test_a_new_folder_has_the_mode_of_new_folders_and_keeps_what_was_there(tmp_path):
+    usual = os.umask(0o027)
+    try:
+        with filled_whole(tmp_path / "there" / "new") as folder:
+            (folder / "file").write_text("whole")
+        write_atomically(tmp_path / "file", "x")
+    finally:
+        os.umask(usual)
+    assert stat.S_IMODE((tmp_path / "there" / "new").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+    with pytest.raises(KeyError), filled_whole(tmp_path / "there" / "other"):
+        raise KeyError
+    assert entries(tmp_path) == ["file", "there", "there/new", "there/new/file"]
+
+
+def test_long_paths_are_cut():
+    assert short("x" * 120) == "x" * 120
+    assert short("x" * 121) == "x" * 120 + "..."
+    assert short(Path("abc"), 2) == "ab..."

@@ -123,7 +123,6 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
             raise InvalidInputError(f"{place.name} is a file, so that {out} cannot be made; choose another --out.")
         with tempfile.NamedTemporaryFile(prefix=".robustirl-", dir=place):
             pass
-        os.pathconf(place, "PC_NAME_MAX")
         if len(os.fsencode(folder.name)) > os.pathconf(place, "PC_NAME_MAX"):
             raise InvalidInputError(f"{short(out)} is too long for a name in {place}; choose a shorter --out.")
     except (OSError, ValueError) as error:

@@ -1,0 +1,138 @@
+"""Batches of imitation with stand-ins for the training: who is trained with whom, what is told, what is returned."""
+
+from collections import namedtuple
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from robustirl.demonstrations import Recordings
+from robustirl.irl import ImitationConfig
+from robustirl.irl.adversarial import cloning
+from robustirl.irl.adversarial import fit as module
+from robustirl.irl.adversarial.fit import _Problem, _sample, _visited, closest, fit_imitation_many
+
+WORLDS = ["a", "b", "c"]
+
+
+@pytest.fixture
+def training(monkeypatch):
+    """The calls of the training, each a problem; it ends after the one that is named in `stop`."""
+    told = SimpleNamespace(calls=[], checked=[], stop="")
+
+    def run(problem, start, callbacks, *, more_to_come, before):
+        assert (start, callbacks) == (("begun", ()), ["watch"])
+        told.calls.append((*problem.given, more_to_come, None if before is None else list(before)))
+        return [f"fit {world}" for world in problem.given[0]], told.stop in problem.given[0]
+
+    def problem(worlds, seen, alphas, config, horizon, keys):
+        assert (config, horizon) == (ImitationConfig(), 7)
+        return SimpleNamespace(given=(worlds, seen, alphas, keys), begin=lambda: "begun")
+
+    monkeypatch.setattr(module, "_Problem", problem)
+    monkeypatch.setattr(module, "run_with_callbacks", run)
+    monkeypatch.setattr(module, "require_success", lambda fit, tolerance, which: told.checked.append((fit, which)))
+    return told
+
+
+def many(worlds=WORLDS, **options):
+    count = len(worlds)
+    return fit_imitation_many(
+        worlds,
+        list("xyz")[:count],
+        [1, 0.5, 0.25][:count],
+        horizon=7,
+        callbacks=["watch"],
+        keys=[3, 4, 5][:count],
+        **options,
+    )
+
+
+def test_fits_are_trained_together_and_named_if_there_are_several(training):
+    assert many() == ["fit a", "fit b", "fit c"]
+    assert training.calls == [(WORLDS, ["x", "y", "z"], [1.0, 0.5, 0.25], [3, 4, 5], False, None)]
+    assert training.checked == [(f"fit {world}", f" of fit {place}") for place, world in enumerate(WORLDS)]
+    training.checked.clear()
+    many(["a"])
+    assert training.checked == [("fit a", "")]
+    many(throw=False)
+    assert len(training.checked) == 1
+
+
+def test_environments_that_step_themselves_serve_one_fit_at_a_time(training, monkeypatch):
+    monkeypatch.setattr(module, "HostWorld", str)
+    assert many() == ["fit a", "fit b", "fit c"]
+    assert training.calls == [
+        (["a"], ["x"], [1.0], [3], True, None),
+        (["b"], ["y"], [0.5], [4], True, ["fit a"]),
+        (["c"], ["z"], [0.25], [5], False, ["fit a", "fit b"]),
+    ]
+    training.stop = "b"
+    assert many() == ["fit a", "fit b"]
+
+
+def test_the_closest_valid_fit_is_returned():
+    fits = [
+        SimpleNamespace(verdict=SimpleNamespace(gap=gap, valid=valid))
+        for gap, valid in ((0.5, True), (0.1, False), (0.3, True), (0.3, True))
+    ]
+    assert closest(fits) is fits[2]
+    assert closest(fits[1:2]) is fits[1]
+
+
+def test_how_far_a_training_has_come():
+    training = SimpleNamespace(stretch=3, updates=7, config=SimpleNamespace(ppo=SimpleNamespace(batch=128)))
+    logs = [
+        SimpleNamespace(report={"accuracy": np.array([[0.0, 0.9], [0.0, 0.6]])}, episode_length=np.array(lengths))
+        for lengths in ([[1.0, np.nan], [2.0, 30.0]], [[1.0, np.nan], [2.0, np.nan]])
+    ]
+    assert [_Problem.is_over(training, (None, logs[:1] * count)) for count in (1, 2, 3)] == [False, False, True]
+    found = _Problem.report(training, (None, [logs[1], logs[0]]))
+    assert (found.steps, found.total) == (2 * 3 * 128, 7 * 128)
+    assert (found.accuracy, found.episode_length) == (pytest.approx(0.75), 30.0)
+    assert np.isnan(_Problem.report(training, (None, logs)).episode_length)
+
+
+def test_what_a_player_alone_shows_of_an_environment_that_steps_itself(monkeypatch):
+    agents, players = namedtuple("agents", "players scale"), namedtuple("players", "player opponent")
+    episodes = [SimpleNamespace(features=np.full((length, 1, 2), float(length))) for length in (2, 3)]
+    asked = {}
+
+    def play(world, policy, **options):
+        asked.update(options, world=world, policy=policy)
+        return episodes
+
+    monkeypatch.setattr(module, "HostField", SimpleNamespace)
+    monkeypatch.setattr(module, "episodes_of", play)
+    monkeypatch.setattr(module, "folded", lambda policy, scale: (policy, scale))
+    given = agents(players(np.array([5.0, 6.0]), np.array([7.0, 8.0])), np.array([9.0, 10.0]))
+    setting = SimpleNamespace(field=SimpleNamespace(world="here"))
+    found = _visited(setting, given, ["first", "second"])
+    assert found.tolist() == [[[2.0, 2.0]] * 2 + [[3.0, 3.0]] * 3]
+    assert asked == {"world": "here", "policy": (5.0, 9.0), "episodes": 16, "mean_action": False, "key": "first"}
+
+
+def test_a_gap_is_computed_from_two_thousand_states():
+    rows = np.arange(3000)[:, None]
+    found = _sample(rows)
+    assert found.shape == (2000, 1)
+    assert len(np.unique(found)) == 2000
+    assert sorted(_sample(rows[:7]).ravel()) == list(range(7))
+
+
+@pytest.mark.parametrize(("steps", "rows"), [(3, 1024), (1024, 1024), (1025, 2048)])
+def test_cloned_steps_are_padded_to_a_power_of_two(monkeypatch, steps, rows):
+    monkeypatch.setattr(cloning, "_clone", lambda *given: given)
+    seen = np.arange(steps + 1.0)[:, None]
+    recorded = Recordings.from_arrays([seen], [-seen[:-1]])
+    given: Any = cloning.clone_behavior(recorded, steps=5, batch=6, learning_rate=0.5, key=jax.random.key(0))
+    before, done, count, scale, *others = given
+    assert before.shape == done.shape == (rows, 1)
+    np.testing.assert_array_equal(before[:steps], seen[:-1])
+    np.testing.assert_array_equal(done[:steps], -seen[:-1])
+    assert not np.any(before[steps:])
+    assert int(count) == steps
+    assert float(scale.mean[0]) == pytest.approx((steps - 1) / 2)
+    assert others[:3] == [5, 6, 0.5]
