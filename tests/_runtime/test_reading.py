@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from robustirl import demonstrations, envs, irl
-from robustirl._runtime import read_arrays, read_regular, reading
+from robustirl._runtime import as_path, read_arrays, read_regular, reading
 from robustirl.errors import InvalidInputError
 from robustirl.reports import read_occupancy
+from robustirl.sweeps import Store, unpack_store
 
 
 def pipe(folder):
@@ -71,3 +72,23 @@ def test_an_archive_that_unpacks_to_more_than_memory_is_refused_before_it_is_unp
 def test_a_regular_file_is_read(tmp_path):
     np.savez(tmp_path / "file.npz", states=np.arange(3))
     assert read_arrays(read_regular(tmp_path / "file.npz"))["states"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("mistyped")
+@pytest.mark.parametrize(
+    "use",
+    [
+        as_path,
+        demonstrations.Recordings.load,
+        demonstrations.Recordings.from_arrays([[[0.0], [1.0]]]).save,
+        envs.from_file,
+        irl.RobustIRL.load,
+        irl.RobustImitation.load,
+        Store.read,
+        lambda path: unpack_store("runs.npz", path),
+    ],
+)
+@pytest.mark.parametrize("path", [5, None, b"walks.npz"])
+def test_what_is_no_path_is_refused(use, path):
+    with pytest.raises(InvalidInputError, match=r" is no path; give text or a pathlib\.Path\.$"):
+        use(path)

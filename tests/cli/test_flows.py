@@ -460,9 +460,10 @@ def test_bars_name_their_phase_and_say_what_is_compiled_first(monkeypatch):
     ]
 
 
-def test_the_folder_of_many_files_is_that_of_the_last():
+def test_of_many_files_the_folders_of_the_others_are_named():
     files = [Path("out") / f"{n}.csv" for n in range(8)] + [Path("pages") / "report.html"]
-    assert f"and 6 more there and in {Path('pages') / 'figures'}" in printed(say_files, files)
+    assert "and 6 more in out" in printed(say_files, files)
+    assert "and 7 more in out and pages" in printed(say_files, [*files[:-1], Path("pages") / "a.png", files[-1]])
     take_answers()
 
 

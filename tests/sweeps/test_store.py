@@ -157,6 +157,30 @@ def test_a_note_that_is_no_json_is_refused(store, refused):
         reopened(store)
 
 
+def test_a_store_of_an_unknown_kind_is_not_called_damaged(store, refused):
+    path = store.folder / "store.json"
+    note = json.loads(path.read_text())
+    note["specs"].append({"kind": "weather", "town": "Rome"})
+    path.write_text(json.dumps(note))
+    with refused("store.json is damaged (its checksum does not match)"):
+        Store.read(store.folder)
+    path.write_text(json.dumps(with_checksum(note)))
+    with refused("store.json has runs of the kind 'weather', which is not registered (registered are: finite"):
+        Store.read(store.folder)
+
+
+def test_a_batch_of_an_unknown_kind_is_left_where_it_is(store, refused):
+    store.append([result(SPECS[0])])
+    with np.load(path := next(store.batches.glob("*.npz"))) as file:
+        arrays = {name: file[name] for name in file.files if name.startswith("all_")}
+        text = file["records"].tobytes().replace(b'"spec": {', b'"spec": {"kind": "weather", ')
+    arrays |= {"records": np.frombuffer(text, np.uint8), "checksum": np.array(digest(text, arrays))}
+    np.savez(path, **arrays)
+    with refused(f"{path} has runs of the kind 'weather', which is not registered"):
+        reopened(store)
+    assert path.exists()
+
+
 def test_a_folder_with_other_things_is_left_alone(tmp_path, refused):
     (tmp_path / "thesis.txt").write_text("mine")
     with refused("holds files but no store"), Store.open(tmp_path, SPECS):

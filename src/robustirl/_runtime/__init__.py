@@ -12,6 +12,7 @@ from robustirl._runtime.deprecations import renamed_fields as renamed_fields
 from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules
 from robustirl._runtime.deprecations import warn_renamed as warn_renamed
 from robustirl._runtime.drawing import draw as draw
+from robustirl._runtime.files import as_path as as_path
 from robustirl._runtime.files import from_dict as from_dict
 from robustirl._runtime.files import one_line as one_line
 from robustirl._runtime.files import printable as printable

@@ -6,17 +6,20 @@ for the caller to put into a sentence that names the file.
 
 import dataclasses
 import io
+import os
 import re
 import tokenize
 import types
 import typing
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from robustirl._runtime.reading import require_unpacked_fits
+from robustirl.errors import InvalidInputError
 
 Built = TypeVar("Built")
 
@@ -80,6 +83,19 @@ def short_repr(value: object, most: int = 40) -> str:
     except Exception:  # A number of more digits than Python prints, or somebody's object.
         text = f"a {type(value).__name__} that cannot be printed"
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def as_path(path: object) -> Path:
+    """Return what names a file or a folder as a path, or refuse it.
+
+    Example:
+        >>> as_path(5)
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: 5 is no path; give text or a pathlib.Path.
+    """
+    if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
+        return Path(path)  # pyright: ignore[reportUnknownArgumentType]
+    raise InvalidInputError(f"{short_repr(path)} is no path; give text or a pathlib.Path.")
 
 
 def printable(text: str, most: int = 20_000) -> str:

@@ -144,7 +144,8 @@ def say_files(files: Sequence[Path]) -> None:
     for path in named:
         console.print(f"wrote {path}")
     if len(named) < len(files):
-        console.print(f"and {len(files) - len(named)} more there and in {named[-1].parent / 'figures'}")
+        folders = dict.fromkeys(str(path.parent) for path in files if path not in named)
+        console.print(f"and {len(files) - len(named)} more in {' and '.join(folders)}")
 
 
 def progress_bar() -> Progress:

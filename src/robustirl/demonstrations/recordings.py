@@ -8,13 +8,13 @@ import dataclasses
 import io
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
 from robustirl._runtime import (
+    as_path,
     in_working_precision,
     one_line,
     read_arrays,
@@ -160,6 +160,7 @@ class Recordings:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recordings to an .npz file."""
+        path = as_path(path)
         lengths = np.array([len(array) for array in self.observations])
         arrays = {"lengths": lengths, "observations": np.concatenate(self.observations)}
         arrays["terminated"] = np.array(self.terminated)
@@ -168,7 +169,7 @@ class Recordings:
         held = io.BytesIO()
         np.savez_compressed(held, **arrays)  # pyright: ignore[reportArgumentType]
         try:
-            write_atomically(Path(path), held.getvalue())
+            write_atomically(path, held.getvalue())
         except OSError as error:
             raise InvalidInputError(
                 f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written"
@@ -178,8 +179,9 @@ class Recordings:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Recordings":
         """Read what `save` wrote; no code of a file is ever run."""
+        path = as_path(path)
         try:
-            content = read_regular(Path(path))
+            content = read_regular(path)
         except OSError as error:
             raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); check the path.") from None
         try:

@@ -7,12 +7,11 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import excess, one_line, read_regular, short_repr
+from robustirl._runtime import as_path, excess, one_line, read_regular, short_repr
 from robustirl.errors import InvalidInputError
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -34,7 +33,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
         >>> edges.tolist(), nodes
         ([[0, 1], [1, 2]], 3)
     """
-    file = Path(path)
+    file = as_path(path)
     try:
         text = _unpacked(read_regular(file), file.suffix).decode("ascii")
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:

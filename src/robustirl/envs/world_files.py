@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import one_line, read_arrays, read_regular, require_memory, short_repr, sum_tolerance
+from robustirl._runtime import as_path, one_line, read_arrays, read_regular, require_memory, short_repr, sum_tolerance
 from robustirl.envs.tabular import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_floats, from_sparse, require_finite
@@ -84,7 +84,7 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         >>> world.num_states, float(world.discount)
         (2, 0.9)
     """
-    arrays = _read(Path(path))
+    arrays = _read(as_path(path))
     if "kernel" not in arrays:
         return _from_sparse(path, arrays, DISCOUNT if discount is None else discount)
     # Truth values and short types grow to double precision, with copies while rows are checked and normalized.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, read_regular, write_atomically
+from robustirl._runtime import as_path, read_arrays, read_regular, write_atomically
 from robustirl.errors import InvalidInputError
 
 FORMAT, SCHEMA = "robustirl-model", 1
@@ -28,7 +28,7 @@ class Archive(NamedTuple):
 
 def write_archive(archive: Archive, path: str | os.PathLike[str]) -> None:
     """Write the file, or leave whatever was there as it was."""
-    path = Path(path)
+    path = as_path(path)
     if path.suffix != ".npz":
         raise InvalidInputError(f"{path} has the suffix {path.suffix!r}, but models are .npz files; name it so.")
     text = json.dumps({"format": FORMAT, "schema": SCHEMA, **archive.note}, allow_nan=True).encode()
@@ -46,7 +46,7 @@ def write_archive(archive: Archive, path: str | os.PathLike[str]) -> None:
 
 def read_archive(path: str | os.PathLike[str]) -> Archive:
     """Read what `write_archive` wrote, and nothing else."""
-    path = Path(path)
+    path = as_path(path)
     try:
         content = read_regular(path)
     except OSError as error:

@@ -14,6 +14,28 @@ from robustirl._runtime import from_dict, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.specs import RunResult, Spec
 
+
+class UnknownKindError(InvalidInputError):
+    """A kind of run that nobody has registered.
+
+    Attributes:
+        name: The kind.
+        known: Those that are registered, separated by commas.
+    """
+
+    def __init__(self, name: object):
+        self.name = short_repr(name)
+        self.known = ", ".join(_KINDS) or "none"
+        super().__init__(f"there is no kind of run {self.name}; registered are: {self.known}.")
+
+    def in_file(self, path: object) -> InvalidInputError:
+        """Return the sentence for a file that has runs of this kind."""
+        return InvalidInputError(
+            f"{path} has runs of the kind {self.name}, which is not registered (registered are: {self.known}); import"
+            " the module that registers it, or install the package that brings it."
+        )
+
+
 # Specs of this kind carry no name in a store: they were the first kind there was.
 UNNAMED_KIND = "finite"
 
@@ -86,8 +108,7 @@ def get_kind(name: str) -> Kind:
         for entry in importlib.metadata.entry_points(group="robustirl.kinds"):
             entry.load()
     if name not in _KINDS:
-        known = ", ".join(_KINDS) or "none"
-        raise InvalidInputError(f"there is no kind of run {short_repr(name)}; registered are: {known}.")
+        raise UnknownKindError(name)
     return _KINDS[name]
 
 

@@ -78,7 +78,7 @@ def compute(
     require_main_guard()
     check_specs(specs)
     connection = contextlib.nullcontext() if engine is None else engine.connect()
-    with connection as pool, Store.open(Path(out), specs, extend=extend) as store, one_interrupt() as interrupts:
+    with connection as pool, Store.open(out, specs, extend=extend) as store, one_interrupt() as interrupts:
         timing, complete, new = Timing(), True, 0
         try:
             for kind, own in by_kind(specs).items():

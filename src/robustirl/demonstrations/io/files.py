@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from robustirl._runtime import (
+    as_path,
     is_folder,
     read_regular,
     require_output_file,
@@ -62,7 +63,7 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
     if str(path).startswith(IMITATION):
         write_imitation_folder(demonstrations, Path(str(path).removeprefix(IMITATION)))
         return
-    path = Path(path)
+    path = as_path(path)
     write, _ = _format(path)
     content = write(demonstrations)
     try:

@@ -18,7 +18,7 @@ import numpy as np
 from robustirl._runtime import one_line, read_arrays, read_regular, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration
-from robustirl.sweeps.kinds import kind_of, record_as_json, record_from_json
+from robustirl.sweeps.kinds import UnknownKindError, kind_of, record_as_json, record_from_json
 from robustirl.sweeps.specs import RunResult
 
 SCHEMA = 2
@@ -108,6 +108,8 @@ def _read(path: Path) -> tuple[list[Any], dict[str, str], dict[str, np.ndarray]]
             f"{path} was written by a newer robustirl (schema {error}, this one reads up to {SCHEMA});"
             " update robustirl."
         ) from None
+    except UnknownKindError as error:  # The checksum was right.
+        raise error.in_file(path) from None
     except Exception as error:  # A damaged archive can raise nearly anything.
         remedy = "remove that file, and the same command computes its runs again"
         raise DamagedFileError(path, one_line(error), remedy) from None

@@ -16,7 +16,7 @@ from typing import Any
 from robustirl._runtime import one_line, read_regular
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
-from robustirl.sweeps.kinds import spec_as_json, spec_from_json
+from robustirl.sweeps.kinds import UnknownKindError, spec_as_json, spec_from_json
 from robustirl.sweeps.specs import Spec
 from robustirl.sweeps.store.batch_files import DamagedFileError
 
@@ -78,17 +78,21 @@ def read_note(path: Path) -> Note:
         if schema <= SCHEMA:
             if schema not in (*MIGRATIONS, SCHEMA):
                 raise ValueError(f"there is no schema {schema}")
-            specs = [spec_from_json(entry) for entry in note["specs"]]
+            specs, unknown = _specs(note["specs"])
             if not isinstance(note["configuration"], dict):
                 raise TypeError("its configuration is none")
             note = migrated(note)
             if note != with_checksum(note):
                 raise ValueError("its checksum does not match")
+            if unknown is not None:  # After the checksum, because a changed letter makes a kind unknown, too.
+                raise unknown
             note["specs"] = specs
     except (FileNotFoundError, NotADirectoryError):
         raise InvalidInputError(f"there is no store in {path.parent}; give the folder of a finished command.") from None
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from None
+    except UnknownKindError as error:
+        raise error.in_file(path) from None
     except Exception as error:  # What JSON can hold is as varied as damage is.
         remedy = f"move {path.parent} away to start over, or choose another --out"
         raise DamagedFileError(path, one_line(error), remedy) from None
@@ -98,6 +102,18 @@ def read_note(path: Path) -> Note:
             " update robustirl."
         )
     return note
+
+
+def _specs(entries: Any) -> tuple[list[Spec], UnknownKindError | None]:
+    """Return the specs that a note has, and the first kind of run that is not registered, if there is one."""
+    found: list[Spec] = []
+    unknown = None
+    for entry in entries:
+        try:
+            found.append(spec_from_json(entry))
+        except UnknownKindError as error:
+            unknown = unknown or error
+    return found, unknown
 
 
 def require_same(found: Note, asked: Note, folder: Path, *, extend: bool = False) -> None:

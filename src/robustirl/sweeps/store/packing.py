@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robustirl._runtime import read_arrays, read_regular, write_atomically
+from robustirl._runtime import as_path, read_arrays, read_regular, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.sweeps.store.store import Store, writing_to
 
@@ -35,14 +35,15 @@ def pack_store(folder: Path, path: Path) -> Path:
         ...     unpack_store(file, Path(name) / "there").specs[0].expert_noise
         0.1
     """
+    path = as_path(path)
     store = Store.read(folder, strict=True)  # Refuse to pack a damaged store.
     files = {_NOTE: store.folder / _NOTE, **{batch.name: batch for batch in sorted(store.batches.glob("*.npz"))}}
     buffer = io.BytesIO()
     content = {name: np.frombuffer(file.read_bytes(), np.uint8) for name, file in files.items()}
     np.savez(buffer, allow_pickle=False, **content)  # pyright: ignore[reportArgumentType]
-    with writing_to(Path(path).parent):
-        write_atomically(Path(path), buffer.getvalue())
-    return Path(path)
+    with writing_to(path.parent):
+        write_atomically(path, buffer.getvalue())
+    return path
 
 
 def unpack_store(path: Path, folder: Path) -> Store:
@@ -50,7 +51,7 @@ def unpack_store(path: Path, folder: Path) -> Store:
 
     The store keeps the configuration it was computed under, so it can be drawn here but not added to.
     """
-    path, folder = Path(path), Path(folder)
+    path, folder = as_path(path), as_path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidInputError(f"{folder} is not empty; choose an empty or new folder as --out, or remove that one.")
     try:

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import exclusive, one_line, require_output_folder
+from robustirl._runtime import as_path, exclusive, one_line, require_output_folder
 from robustirl._runtime import write_atomically as write_atomically
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
@@ -79,7 +79,7 @@ class Store:
             specs: The request.
             extend: Accept the store of another request. The request becomes this one and the finished runs of that.
         """
-        folder = Path(folder)
+        folder = as_path(folder)
         store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
         with writing_to(folder):
             require_output_folder(folder, empty=False)  # Before any run, by writing to it.
@@ -113,8 +113,9 @@ class Store:
             folder: The store.
             strict: Refuse a store with a damaged batch, rather than warn and go on without the batch.
         """
-        note = read_note(Path(folder) / "store.json")
-        store = cls(Path(folder), note["specs"], note["configuration"])
+        folder = as_path(folder)
+        note = read_note(folder / "store.json")
+        store = cls(folder, note["specs"], note["configuration"])
 
         def leave(_: Path, error: InvalidInputError) -> None:
             if strict:
