@@ -2,6 +2,9 @@
 
 import csv
 
+import pytest
+
+from robustirl.errors import InvalidInputError
 from robustirl.paper.studies.guarantees import GuaranteesStudy, make_pair, simulate, table
 from robustirl.paper.studies.registry import Frame
 from robustirl.paper.studies.rows import to_csv
@@ -18,6 +21,9 @@ def test_one_pair_by_hand():
     assert next(csv.DictReader(to_csv(type(row), [row]).splitlines()))["policy"] == "uniform"
 
 
-def test_an_empty_choice_writes_an_empty_table(tmp_path):
-    GuaranteesStudy(only="nothing").run(Frame(tmp_path, say=lambda _: None))
-    assert (tmp_path / "guarantees.md").exists()
+def test_a_choice_of_no_pair_is_refused(tmp_path):
+    with pytest.raises(
+        InvalidInputError, match="--only is 'nothing', which is part of no name among gridworld-4, d = 0"
+    ):
+        GuaranteesStudy(only="nothing").run(Frame(tmp_path, say=lambda _: None))
+    assert not list(tmp_path.iterdir())
