@@ -1,6 +1,8 @@
 """Batches of an invented kind of run: how they are cut, in what they are done, and where their time goes."""
 
+import contextlib
 import dataclasses
+from concurrent.futures import Future
 
 import pytest
 
@@ -141,3 +143,43 @@ def test_what_is_done_is_not_done_again_and_times_add_up(throws):
     assert list(run(SPECS, done=lambda _: True)) == []
     given = list(run(SPECS, timing, pool=lambda todo, *others: iter([len(todo), *others]), dependencies="needs"))
     assert given == [4, timing, "needs"]
+
+
+def test_the_time_of_several_processes_is_divided_among_them(throws, monkeypatch):
+    clock, _ = throws(warm_up=True)
+    asked = []
+
+    @contextlib.contextmanager
+    def pool(workers, prepare, begin, needs):
+        asked.append((workers, begin, needs))
+        yield lambda work, todo: [Future() for _ in todo]
+
+    def ended(futures):
+        """Every batch takes two seconds on the clock, and half of its process's time to get ready."""
+        for place, future in enumerate(futures):
+            clock.now += 2.0
+            future.set_result(([place], 1.0, 7.0))
+            yield future
+
+    monkeypatch.setattr(executor, "time", clock)
+    monkeypatch.setattr(executor, "process_pool", pool)
+    monkeypatch.setattr(executor.concurrent.futures, "as_completed", ended)
+    timing, seen = Timing(compilation=10.0, computation=20.0), []
+    for found in run(SPECS, timing, workers=2, dependencies="needs"):
+        seen.append((found, timing.compilation, timing.computation))
+    assert asked == [(2, 100.0, "needs")]
+    assert seen == [([0], 10.5, 21.5), ([1], 11.0, 23.0), ([2], 11.5, 24.5), ([3], 12.0, 26.0)]
+
+
+@pytest.mark.parametrize(("backend", "least", "count"), [("cpu", 4, 3), ("cpu", 5, 1), ("gpu", 2, 1)])
+def test_how_many_processes_there_are_by_default(backend, least, count, throws, monkeypatch):
+    throws(warm_up=False)
+    kind = kinds._KINDS["throws"]
+    monkeypatch.setitem(kinds._KINDS, "throws", dataclasses.replace(kind, min_batches_for_pool=least))
+    monkeypatch.setattr(executor.jax, "default_backend", lambda: backend)
+    monkeypatch.setattr(executor, "cores", lambda: [1, 2, 3])
+    idle = contextlib.nullcontext(lambda *_: [])
+    monkeypatch.setattr(executor, "process_pool", lambda workers, *_: asked.append(workers) or idle)
+    asked = []
+    list(run(SPECS, size=None if backend == "cpu" else 4))
+    assert (asked or [1]) == [count]
