@@ -1,6 +1,10 @@
 """Equal optimizers are found to be one, and those that differ anywhere are not."""
 
+import dataclasses
+import functools
+
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 
@@ -81,3 +85,30 @@ def test_few_are_remembered(monkeypatch):
         canonical_optimizer(optax.sgd(rate))
     assert len(identity._known) == 3
     assert canonical_optimizer(optax.sgd(1.25)) is not first
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    rate: float
+
+
+def test_contents_are_compared_all_the_way_down():
+    def content(value):
+        return identity._content(value, {})
+
+    assert content({1, 2}) == content({2, 1}) != content(frozenset({1, 2}))
+    assert content([1, (2, "a")]) == content([1, (2, "a")]) != content([1, [2, "a"]])
+    assert content({"a": 1}) != content({"a": 1.0})
+    assert content(np.arange(3)) == content(jnp.arange(3).astype(int)) != content(np.arange(3).reshape(1, 3))
+    assert (
+        content(functools.partial(max, 1)) == content(functools.partial(max, 1)) != content(functools.partial(max, 2))
+    )
+    assert content(Fixed(0.5)) == content(Fixed(0.5)) != content(Fixed(0.25))
+    assert content(Fixed(0.5).__eq__) == content(Fixed(0.5).__eq__) != content(Fixed(0.25).__eq__)
+    assert content(np.tanh) == content(np.tanh) != content(np.sin)
+    endless = [1]
+    endless.append(endless)
+    assert content(endless) == (list, ((int, "1"), ("seen before", 0)))
+    for changing in (Setting(), dataclasses.make_dataclass("Loose", [("rate", float)])(0.5), pytest):
+        with pytest.raises(identity._OpaqueError):
+            content(changing)
