@@ -1,6 +1,7 @@
 """Proximal policy optimization: hand-computed advantages, segments that begin anew, and who learns from what."""
 
 import inspect
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 from robustirl._runtime import single_precision
-from robustirl.control import PPOConfig, measure_returns, network_policy, train_policy
+from robustirl.control import Evaluation, PPOConfig, measure_returns, network_policy, ppo_training, train_policy
 from robustirl.control.networks import Scale
 from robustirl.control.policy_gradient import Players
 from robustirl.control.ppo import _advantages, as_field, create, improve
-from robustirl.control.ppo_training import settle, train_policies
+from robustirl.control.ppo_training import _require_fitting, settle, train_policies
 from robustirl.control.segments import Field, Segment, start, walk
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -170,3 +171,37 @@ def test_ppo_swings_a_pole_up():
     found = train_policy(world, steps=600_000, key=jax.random.key(0))
     returns = np.asarray(measure_returns([world], [found.policy], episodes=16, keys=[jax.random.key(1)]))
     assert returns.mean() > 165  # Of 250; hanging pays 0, and the way up takes time.
+
+
+def test_a_reward_that_does_not_fit_what_a_world_shows_is_refused():
+    line = Line([0.0, -1.0, 5.0])  # It shows three numbers.
+    _require_fitting(lambda now, after: (now @ jnp.ones(3)) + after[..., 0], line)
+    _require_fitting(lambda now, after: now @ after, {})  # What is no world is refused elsewhere.
+    parts = ("discount", "action_size", "environments", "horizon", "reset", "advance")
+    for world in (line, SimpleNamespace(width=3, **dict.fromkeys(parts, len))):  # The second steps itself.
+        with pytest.raises(InvalidInputError, match="does not take what the world shows, 3 numbers a state"):
+            _require_fitting(lambda now, after: now @ jnp.ones(2) + after[..., 0], world)
+
+
+def test_a_training_is_reported_stretch_by_stretch(monkeypatch):
+    monkeypatch.setattr(ppo_training, "take_batch", lambda _s, _j, run, count: (run + count, np.full((1, count), run)))
+    setting, told = SimpleNamespace(config=SimpleNamespace(batch=10)), []
+    end, logs = ppo_training.take_in_stretches(setting, None, 0, 46, lambda *report: told.append(report))  # pyright: ignore
+    assert end == 46
+    assert told == [(10 * taken, 460) for taken in range(2, 47, 2)]  # Two updates each.
+    np.testing.assert_array_equal(logs, [np.repeat(np.arange(0, 46, 2), 2)])
+
+
+def test_copies_of_a_world():
+    field = Field({"mass": np.array([1.0, 2.0, 3.0])}, each=True)
+    assert field.take(2).world["mass"].tolist() == [1, 2]
+    assert field.take(2).each
+    alike = Field({"mass": np.array([1.0])}, each=False)
+    assert alike.take(2) is alike
+    assert alike.paid(jnp.ones((2, 5))).tolist() == [0, 0]  # A world without a reward.
+
+
+def test_the_median_and_the_mean_of_returns():
+    found = Evaluation(jnp.array([[1.0, 2.0, 9.0], [0.0, 4.0, 2.0]]), jnp.ones((2, 3), bool), jnp.ones((2, 3), int))
+    assert found.median_return.tolist() == [2, 2]
+    assert found.mean_return.tolist() == [4, 2]

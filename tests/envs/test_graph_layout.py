@@ -22,6 +22,7 @@ def test_a_ring_is_round():
 
 def test_a_single_edge_and_parts(refused):
     assert np.ptp(graph_positions([[0, 1]])[:, 0]) == 1
+    assert graph_positions([], num_nodes=1).tolist() == [[0, 0]]
     with refused("node 2 is not connected", "one by one"):
         graph_positions([[0, 1], [2, 3]])
     with refused("the number of pivots", "1"):

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 from robustirl import envs
+from robustirl.envs.graph_edges import as_edges
 from robustirl.envs.graphs import successor_table
 from robustirl.mdp import DenseKernel, WrongActionKernel
 from robustirl.planning import solve, state_occupancy
@@ -120,6 +121,12 @@ def test_bad_graphs_are_refused_by_node(given, words, refused):
         envs.from_graph(**given)
 
 
+def test_edges_may_be_counted_through_once():
+    edges = as_edges(iter([(0, 2), (1, 0)]), "the graph")
+    assert (edges.tolist(), edges.dtype) == ([[0, 2], [1, 0]], np.int64)
+    assert as_edges([], "the graph").shape == (0, 2)
+
+
 def test_a_noise_that_is_no_probability_is_refused(refused):
     base: Any = envs.from_graph(PATH, destinations=[3]).mdp().kernel
     with refused("state 2", "1.5", "probability"):
@@ -139,8 +146,18 @@ def test_dimacs_files_are_read(tmp_path, refused):
     cut.write_text("p tw 3 1\n1 4\n")
     with refused("node 4", "1 to 3"):
         envs.read_graph(cut)
+    cut.write_text("p tw 3 2\n1 2\n0 3\n")
+    with refused("names node 0", "1 to 3"):
+        envs.read_graph(cut)
+    for word in ("x", "-1", "9" * 40):
+        cut.write_text(f"p tw {word} 1\n1 2\n")
+        with refused(f"says '{word[:9]}", "for the number of nodes", "a whole number of at most"):
+            envs.read_graph(cut)
     cut.write_text("1 2\n")
     with refused("does not begin"):
+        envs.read_graph(cut)
+    cut.write_text("p tw 3 2\ne 1 2\na 2 3 9\n")
+    with refused("has lines that begin with 'a, e', but edges are all written in one way"):
         envs.read_graph(cut)
 
 

@@ -5,7 +5,9 @@ import pytest
 
 from robustirl import envs
 from robustirl.envs import GridWorld
-from robustirl.envs.gridworld import MOVES, PAPER_LAYOUTS
+from robustirl.envs.gridworld import MOVES, PAPER_LAYOUTS, danger_grid
+from robustirl.envs.physics import equations
+from robustirl.envs.registry import register_recorded
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import uniform_policy
 from robustirl.planning import expert_policy, state_action_occupancy, state_occupancy, total_return
@@ -57,6 +59,11 @@ def test_layouts_have_the_right_number_of_dangers(name, dangers):
     assert (env.reward == -1).sum() == env.reward.size - dangers - 1
 
 
+def test_a_grid_with_dangers_by_hand():
+    grid = danger_grid(3, (slice(0, 2), [0, 2]), danger=-7.0)
+    assert grid.tolist() == [[0, -1, -7], [-7, -1, -7], [-1, -1, -1]]
+
+
 def test_layouts_look_as_in_the_paper():
     grid = {name: rewards == -100 for name, rewards in PAPER_LAYOUTS.items()}
     assert grid["gridworld-1"][1:-1, 1:-1].all()
@@ -91,6 +98,9 @@ def test_registry_options_reach_the_environment():
     [
         (lambda: envs.make("gridworld-9"), "no environment 'gridworld-9'; choose one of gridworld-1"),
         (lambda: envs.register("gridworld-1", envs.ThreeState), "registered already"),
+        (lambda: register_recorded("buses", envs.ThreeState), "an environment named 'buses' is registered already"),
+        (lambda: register_recorded("gridworld-1", envs.ThreeState), "named 'gridworld-1' is registered already"),
+        (lambda: equations.register(envs.physics.make("pendulum").equations), "there is a world 'pendulum' already"),
         (lambda: envs.unregister("nowhere"), "no environment 'nowhere' to unregister"),
         (lambda: envs.make("gridworld-1").mdp(1.5), "the noise is 1.5, but a probability"),
         (lambda: envs.make("gridworld-1").mdp(float("nan")), "the noise is nan"),

@@ -86,3 +86,9 @@ def test_rewards_are_checked_and_cannot_be_written_to(refused):
         TabularEnvironment("small", outcomes=OUTCOMES, rewards=np.array([0.0, np.nan, 0.0]))
     with pytest.raises(ValueError, match="read-only"):
         small().reward[0] = 3.0
+
+
+def test_a_table_in_words():
+    outcomes = Outcomes(np.zeros((3, 2, 1), int), np.ones((3, 2, 1)))
+    words = repr(TabularEnvironment("table", outcomes=outcomes, rewards=np.zeros(3), discount=0.9))
+    assert "3 states, 2 actions" in words

@@ -12,6 +12,7 @@ from hypothesis import given
 
 from robustirl.demonstrations import Demonstrations, load, save
 from robustirl.demonstrations.io.files import _is_missing
+from robustirl.demonstrations.io.npz import _some
 from robustirl.demonstrations.io.separators import sniff_separator
 from robustirl.demonstrations.io.versions import SCHEMA
 from tests.demonstrations.strategies import demonstrations
@@ -366,3 +367,23 @@ def test_a_name_that_cannot_be_looked_up_is_not_missing(tmp_path):
 def test_a_separator_under_which_a_header_cannot_be_read_is_not_chosen():
     assert sniff_separator('trip;"link"s', ["trip"]) == ","  # A cell may not go on after its closing quote.
     assert sniff_separator("trip;links", ["trip"]) == ";"
+
+
+def test_names_survive_and_long_versions_are_words(tmp_path, suffix, refused):
+    named = Demonstrations(np.array([0, 1]), np.array([0]), np.array([2]), state_names=("A", "B"), action_names=("go",))
+    save(named, tmp_path / f"named{suffix}")
+    assert load(tmp_path / f"named{suffix}") == named
+    if suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = parquet.read_table(tmp_path / "named.parquet")
+        for digits, said in ((18, f"schema {'1' * 18}"), (19, f"schema '{'1' * 19}'")):  # More may not be a number.
+            changed = {**table.schema.metadata, b"robustirl.schema": b"1" * digits}
+            parquet.write_table(table.replace_schema_metadata(changed), tmp_path / "late.parquet")
+            with refused(said):
+                load(tmp_path / "late.parquet")
+
+
+def test_a_few_names_stand_for_many():
+    assert _some("hgfedcba") == "a, b, c, d, e, f and 2 more"
+    assert _some("fedcba") == "a, b, c, d, e, f"
+    assert _some([]) == "nothing"

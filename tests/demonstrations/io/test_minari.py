@@ -43,7 +43,8 @@ def test_a_dataset_is_one_that_minari_understands():
 
 
 def test_states_only_stay_states_only():
-    to_minari(WALKS.without_actions(), "walks-v0")
+    dataset = to_minari(WALKS.without_actions(), "walks-v0")
+    assert dataset.action_space == gymnasium.spaces.Discrete(1)
     assert from_minari("walks-v0") == WALKS.without_actions()
 
 

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from robustirl.envs import from_gymnasium_vector
 from robustirl.envs.gymnasium.vector import _actions_of, _flattener
 from robustirl.errors import InvalidInputError
 
@@ -29,3 +30,14 @@ def test_observations_become_rows_of_numbers():
     np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [4, 5, 6, 7]])
     with pytest.raises(InvalidInputError):
         _flattener(spaces.MultiBinary(3))
+
+
+def test_actions_are_translated_for_the_environments():
+    carts = from_gymnasium_vector("CartPole-v1", environments=2)
+    assert repr(carts) == "VectorWorld(CartPole-v1: 2 environments, 4 numbers seen, one of 2 actions)"
+    assert carts._as_actions(np.array([[0.1, 0.9], [0.3, 0.2]])).tolist() == [1, 0]
+    poles = from_gymnasium_vector("Pendulum-v1", environments=2)
+    assert repr(poles) == "VectorWorld(Pendulum-v1: 2 environments, 3 numbers seen, 1 numbers an action)"
+    assert poles._as_actions(np.array([[-5.0], [0.5]])).tolist() == [[-2], [0.5]]
+    for world in (carts, poles):
+        world.close()
