@@ -54,7 +54,9 @@ def test_existence_asks_for_all_environments_unless_some_are_named(tmp_path, mon
         return [existence.Row("a", "b", 0.0, 0.1, 6, 4, 5, False, False, 0.036, 1e-9, 0.99e-9)]
 
     monkeypatch.setattr(existence, "existence_table", table)
-    existence.ExistenceStudy(environments=("three-state",), noise_models=("slip",), steps=7).run(Asked(tmp_path))
+    deep = Asked(tmp_path / "new" / "out")
+    existence.ExistenceStudy(environments=("three-state",), noise_models=("slip",), steps=7).run(deep)
+    assert deep.files == [tmp_path / "new" / "out" / "existence.md"]
     existence.ExistenceStudy().run(Asked(tmp_path))
     assert asked[0] == (["three-state"], ("slip",), 7)
     assert asked[1][0] == list(envs.names())
