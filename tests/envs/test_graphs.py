@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 from robustirl import envs
+from robustirl.envs import graphs
 from robustirl.envs.graph_edges import as_edges
 from robustirl.envs.graphs import successor_table
 from robustirl.mdp import DenseKernel, WrongActionKernel
@@ -184,3 +185,10 @@ def test_the_table_of_a_graph_with_one_way_edges():
     moves, there = successor_table(np.zeros((0, 2), int), 2)
     assert moves.tolist() == [[0], [1]]
     assert not there.any()
+
+
+def test_memory_is_asked_for_by_the_node(monkeypatch):
+    asked = []
+    monkeypatch.setattr(graphs, "require_memory", lambda needed, what, remedy: asked.append((needed, what)))
+    envs.from_graph(PATH)
+    assert asked == [(8.0 * graphs.NUMBERS_PER_NODE * 4, "a graph of 4 nodes")]

@@ -41,3 +41,12 @@ def test_actions_are_translated_for_the_environments():
     assert poles._as_actions(np.array([[-5.0], [0.5]])).tolist() == [[-2], [0.5]]
     for world in (carts, poles):
         world.close()
+
+
+def test_one_late_episode_is_enough_to_refuse_environments_that_begin_anew_together():
+    carts = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
+    world = from_gymnasium_vector(carts, horizon=5)
+    world._ages[:] = [4, 0, 0]  # The first is a step before the horizon.
+    with pytest.raises(InvalidInputError, match="an episode has not ended after 5 steps"):
+        world.advance(np.zeros((3, 2)))
+    world.close()
