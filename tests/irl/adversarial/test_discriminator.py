@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from robustirl.control import Segment
 from robustirl.control.networks import Network, Scale
+from robustirl.irl.adversarial import discriminator as module
 from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.discriminator import Discriminator, LearnedReward, _loss, inputs_of
 from robustirl.irl.adversarial.result import states_gap
@@ -76,3 +78,23 @@ def test_the_distance_of_samples_in_one_dimension():
     assert states_gap(first, second) == pytest.approx(1.25 / first.std(), rel=1e-3)
     still = np.zeros((5, 1))  # A deviation is at least a thousandth.
     assert states_gap(still, still + 0.002) == pytest.approx(2.0)
+
+
+def test_slopes_are_asked_for_between_the_expert_and_the_mixture(monkeypatch):
+    def loss(network, expert, mixture, middle, penalty):
+        nothing = 0 * sum(leaf.sum() for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_array)))
+        # Shares of the way from the mixture to the expert, the smallest and the largest.
+        share = (middle - mixture) / (expert - mixture)
+        return nothing + penalty * share.min(), share.max()
+
+    monkeypatch.setattr(module, "_loss", loss)
+    config = ImitationConfig(sees="states", hidden=(4,), batch=200, discriminator_steps=1, penalty=2.0)
+    steps = jnp.full((3, 1), 5.0)  # Of which the last one is no step of the expert.
+    judge = Discriminator(steps, steps.at[2].set(1e3), jnp.array(2), SCALE, config)
+    seen, numbers = jnp.full((4, 2, 1), -1.0), jnp.zeros((4, 2))
+    flags = numbers > 0
+    segment = Segment(seen, seen, seen, flags, numbers, numbers, flags, flags, numbers, numbers.astype(int))
+    _, rewards, report = judge.judge(judge.create(jax.random.key(0)), segment, jax.random.key(1))
+    assert rewards.shape == (4, 2)
+    assert 0 <= float(report["loss"]) / 2 < 0.05
+    assert 0.95 < float(report["accuracy"]) <= 1
