@@ -127,6 +127,16 @@ def test_states_are_renumbered_so_that_neighbors_are_close():
     assert order.back(order.into(np.arange(40.0))).tolist() == list(range(40))
 
 
+def test_actions_that_share_a_list_share_the_rows_of_a_chain():
+    weights = np.arange(1.0, 9.0).reshape(2, 2, 2)  # Two successors, two actions, two states.
+    given: Any = {"places": np.array([[[0, 1]], [[1, 0]]]), "weights": weights}
+    kernel = HaloKernel(**given, strip=0, mesh=Mesh(np.array(jax.devices()[:1]), (AXIS,)), leaky=False)
+    shares = np.array([[0.5, 1.0], [0.25, 0.0]])
+    chain = kernel.chain(list(shares))
+    np.testing.assert_array_equal(chain.places, [[0, 1], [1, 0]])
+    np.testing.assert_allclose(np.stack(chain.weights), (weights * shares).sum(1))
+
+
 def test_moves_beyond_the_next_device_keep_lists_of_the_world(caplog):
     lists = SuccessorKernel([[[3]], [[1]], [[2]], [[3]]], np.ones((4, 1, 1)))
     mesh: Any = SimpleNamespace(size=2)

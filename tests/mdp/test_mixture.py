@@ -110,5 +110,5 @@ def test_what_needs_an_array_refuses_a_world_too_large_for_one(refused):
     size = int(np.sqrt(LARGEST_DENSE)) + 10
     base = SuccessorKernel(np.arange(size)[:, None, None], np.ones((size, 1, 1)))
     kernel = MixtureKernel(base, np.full(size, 0.1), np.full(size, 1 / size))
-    with refused("GiB; use a smaller world"):
+    with refused("numbers, 4 GiB; use a smaller world"):
         kernel.to_sparse()

@@ -74,3 +74,9 @@ def test_what_shows_no_world_is_refused(refused):
         kernel(prior=-1)
     with refused("the number of states is 2", "at least 3"):
         kernel(num_states=2)
+
+
+def test_without_a_move_there_is_one_action_that_stays():
+    world = MDP.from_transitions(Demonstrations.from_arrays([[0], [1], [1]], [[], [], []]), discount=0.9)
+    assert world.kernel.to_array().tolist() == [[[1, 0]], [[0, 1]]]
+    np.testing.assert_allclose(world.initial, [1 / 3, 2 / 3])
