@@ -76,6 +76,7 @@ def test_experts_are_trained_in_one_batch_with_the_same_draws(asked):
     assert found[1].arrays["expert_weights"].tolist() == [1.0, 1.0]
     assert found[1].arrays["expert_log_deviation"] == -1.0
     assert found[1].arrays["paths"].tolist() == [[1.0, 1.0]] * 2
+    assert len(ExpertContext().results(specs[:1])) == 1
 
 
 def test_learners_of_a_batch_share_experts_and_demonstrations(asked, monkeypatch):
@@ -145,6 +146,7 @@ def test_learners_of_a_batch_share_experts_and_demonstrations(asked, monkeypatch
     other = ExpertSpec(0.2, steps=5, attempts=1)
     assert learning.expert(other) is learning.expert(other)  # One that is missing is trained once.
     assert len(asked["train"]) == 1
+    assert len(learning.results(specs[:1])) == 1
 
 
 def test_the_first_paths_are_kept_and_returns_are_sums(monkeypatch):

@@ -126,6 +126,8 @@ def test_records_have_the_curves_of_their_candidate(monkeypatch):
         alpha_runs, "all_choices", lambda cell, demos: draw if (cell, demos) == (CELL, "demos") else None
     )
     specs = [AlphaSpec("cell", 30, 6, choice) for choice in (CHOICES[1], "transfer")]
+    assert len(AlphaContext().results(specs[:1], 1)) == 1  # A batch may be a single run.
+    asked.clear()
     candidate, transfer = (one.record for one in AlphaContext().results(specs, 1))
     assert asked == [("expert walks", "soft of expert", 30, 400, 6), "optimal of learner walks"]
     assert (candidate.spec, candidate.alpha, candidate.value, candidate.optimum) == (specs[0], 0.5, 1.0, 50.0)

@@ -116,6 +116,8 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
     assert gaps[:2] + gaps[8:10] + gaps[12:14] == [0.0, 0.125, 0.5, 0.625, 0.25, 0.375]
     assert np.isnan(gaps[2:8]).all()
     assert np.isnan(gaps[10:12]).all()
+    (single,) = PhysicsContext(7.0).results(SPECS[:1], 1)  # pyright: ignore[reportArgumentType]
+    assert (single.record.learner_return, single.record.expert_return) == pytest.approx((0.0, 1.0))
 
 
 def test_more_episodes_than_usual_are_recorded_for_every_seed():
@@ -171,3 +173,4 @@ def test_experts_of_a_world_are_trained_in_lockstep(monkeypatch, caplog):
     assert [int(one.arrays["policy"]) for one in found] == [0, 1, 2]
     assert caplog.messages[0] == "hopper: 3 experts, 3 of 9 steps"
     assert caplog.messages[-1].endswith("earns 20")
+    assert len(PhysicsExpertContext().results(specs[:1], 1)) == 1

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from robustirl.envs.physics.gymnasium_models import MODELS
-from robustirl.paper.studies.physics_worlds import ONE_STEP, SCALES, scale_of
+from robustirl.errors import InvalidInputError
+from robustirl.paper.studies import physics_worlds
+from robustirl.paper.studies.physics_worlds import ONE_STEP, SCALES, make_world, scale_of
 
 installed = importlib.util.find_spec("mujoco") is not None and importlib.util.find_spec("mujoco.mjx") is not None
 needs_mujoco = pytest.mark.skipif(not installed, reason="mujoco and mujoco-mjx are not installed")
@@ -41,3 +43,20 @@ def test_the_contact_solver_of_the_study_agrees_with_a_converged_one(name):
     assert _error(name, scale_of(name).iterations) < 2e-3
     if name != "inverted-double-pendulum":
         assert _error(name, ONE_STEP) > 0.01  # A single step is another world.
+
+
+def test_parameters_are_multiples_of_the_usual_ones(monkeypatch):
+    world = make_world("double-pendulum", gravity=0.5)
+    usual = physics_worlds.physics.make("double-pendulum").parameters
+    assert float(world.parameters["gravity"]) == pytest.approx(0.5 * float(usual["gravity"]))
+    others = set(usual) - {"gravity"}
+    assert {name: float(world.parameters[name]) for name in others} == {name: float(usual[name]) for name in others}
+    with pytest.raises(InvalidInputError, match="has no parameter 'weight'"):
+        make_world("double-pendulum", weight=1.0)
+    with pytest.raises(InvalidInputError, match="there is no world 'pendulum' in this study; choose among cart-pole"):
+        make_world("pendulum")
+    monkeypatch.setattr(physics_worlds.physics, "mujoco_world", lambda name, **options: (name, options))
+    assert make_world("hopper", mass=2.0) == (
+        "hopper",
+        {"fast": True, "iterations": SCALES["hopper"].iterations, "mass": 2.0},
+    )

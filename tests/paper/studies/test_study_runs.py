@@ -188,6 +188,7 @@ def test_a_condition_is_learned_from_one_expert_with_a_key_of_its_own_for_everyt
     assert [one.mean_return for one in records] == [10.0, 11.0, 12.0, 13.0]
     assert {(one.expert_return, one.copied_return, one.goal_share) for one in records} == {(-2.0, -1.0, 0.25)}
     assert {(one.feature_gap, one.verdict, one.seconds) for one in records} == {(0.5, "converged", 0.0)}
+    assert len(context.results(specs[:1], 1)) == 1  # A batch may be a single run.
 
 
 def test_rules_for_alpha_are_compared_on_the_gridworlds_unless_others_are_named(tmp_path, monkeypatch):
