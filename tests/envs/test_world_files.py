@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
+from robustirl.envs import world_files
 from robustirl.errors import InvalidInputError
 from robustirl.irl import RobustIRL
 from tests.commands import robustirl
@@ -148,3 +149,39 @@ def test_the_command_line_learns_by_likelihood_and_writes_standard_errors(tmp_pa
     assert float(row["estimate"]) == pytest.approx(np.log(3), abs=1e-7)
     assert float(row["standard_error_hessian"]) == pytest.approx((4 * 3 / 16) ** -0.5)
     assert (tmp_path / "out" / "reward.csv").read_text().startswith("state,reward_0,reward_1,")
+
+
+@pytest.mark.parametrize("shape", [[3, 2], [1, 6], [2, 2]])
+def test_a_grid_has_at_most_as_many_cells_as_states(shape):
+    assert world_files._shape("w.npz", np.array(shape), 6) == tuple(shape)
+
+
+@pytest.mark.parametrize("shape", [[3, 3], [0, 6], [6, 0], [-2, -3], [6], [1, 2, 3], [2.0, 3.0]])
+def test_shapes_of_no_grid_are_refused(shape, refused):
+    with refused("the array 'shape' of w.npz is", "a grid of at most 6 cells"):
+        world_files._shape("w.npz", np.array(shape), 6)
+
+
+def test_features_are_of_states_or_of_pairs(refused):
+    for size in ((3, 4), (3, 2, 4)):
+        assert world_files._features("w.npz", np.ones(size), (3, 2)).shape == size
+    for size in ((3,), (2, 4), (3, 3, 4), (3, 0), (3, 2, 4, 1)):
+        with refused(f"has shape {size}, but (3, 'd') or (3, 2, 'd') is needed"):
+            world_files._features("w.npz", np.ones(size), (3, 2))
+
+
+def test_rows_of_a_shorter_type_sum_to_one_in_full():
+    thirds = np.array([[[1 / 3, 2 / 3], [0.25, 0.25]]], np.float32)  # The second row does not sum to one at all.
+    found = world_files._in_full(thirds)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found[0, 0].sum(), 1, rtol=0, atol=1e-15)
+    assert found[0, 1].tolist() == [0.25, 0.25]
+    exact = np.array([[[1 / 3, 0.5]]])
+    assert world_files._in_full(exact) is exact
+
+
+def test_names_are_different_words(refused):
+    assert world_files._names("w.npz", "state_names", np.array(["a", "b"]), 2) == ("a", "b")
+    for words in (["a", "a"], ["a"], ["a", "b", "c"], [1, 2], [["a", "b"]]):
+        with refused("the array 'state_names' of w.npz is", "2 different words are needed"):
+            world_files._names("w.npz", "state_names", np.array(words), 2)
