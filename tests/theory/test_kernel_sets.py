@@ -12,6 +12,9 @@ from robustirl.irl import NEWTON, fit
 from robustirl.mdp import MDP
 from robustirl.planning import state_occupancy
 from robustirl.theory import as_uncertainty, certify, robust_soft_value
+from robustirl.theory.kl_ball import KLBall
+from robustirl.theory.shared_ball import SharedBall
+from robustirl.theory.uncertainty import Ball
 
 COIN = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.5)
 WORLD = ThreeState().mdp(noise=0.0)  # γ = 0.9; state 0 leads to 1 or to 2, which are never left.
@@ -30,6 +33,7 @@ def test_a_tilted_coin(chance):
     """A coin that shows heads with chance p has relative entropy p log 2p + (1-p) log 2(1-p) to a fair one."""
     entropy = chance * np.log(2 * chance) + (1 - chance) * np.log(2 * (1 - chance))
     ball = as_uncertainty(COIN, radius=entropy, kind="kl")
+    assert isinstance(ball, KLBall)
     value = jnp.array([3.0, 1.0])
     np.testing.assert_allclose(ball.lowest(value), 1 + 2 * chance, rtol=1e-12)
     np.testing.assert_allclose(ball.kernel(value).to_array()[0, 0], [chance, 1 - chance], rtol=1e-11)
@@ -59,6 +63,7 @@ def test_no_member_of_the_kl_ball_is_lower():
 def test_a_shared_budget_of_one_action_is_the_ball():
     value = jnp.array([1.0, 0.0])
     shared, ball = (as_uncertainty(COIN, radius=0.4, kind=kind) for kind in ("shared", "ball"))
+    assert (type(shared), type(ball)) == (SharedBall, Ball)
     np.testing.assert_allclose(shared.lowest(value), ball.lowest(value), rtol=1e-12)
 
 
