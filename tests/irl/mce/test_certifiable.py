@@ -6,6 +6,7 @@ import pytest
 from robustirl import envs, single_precision
 from robustirl.errors import InvalidInputError
 from robustirl.irl import fit
+from robustirl.irl.mce import certifiable
 from robustirl.irl.mce.certifiable import _discount, _entropy_despite_opponent, require_certifiable
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
@@ -64,9 +65,11 @@ def test_the_opponents_entropy_counts_against_the_value_in_units_of_the_players_
     assert np.isclose(found, (0.9 - 0.1 * 0.5 / 2) * np.log(4) / 0.5)
 
 
-def test_a_discount_is_proposed_as_a_row_of_nines():
+def test_a_discount_is_proposed_as_a_row_of_nines(monkeypatch):
     # Values of one unit of entropy a step can be certified from the root of the ratio on.
     assert [_discount(1.0, ratio) for ratio in (2e-4, 0.9e-4, 1.1e-6, 0.9e-6)] == ["0.9", "0.99", "0.99", "0.999"]
+    # Four choices have log 4 of entropy a step.
+    monkeypatch.setattr(certifiable, "_entropy_to_come", lambda mdp: np.log(4) / (1 - float(mdp.discount)))
     with single_precision(), pytest.raises(InvalidInputError) as caught:
         require_certifiable(staying(4, 0.998), Temperatures())
     assert str(caught.value).startswith("at discount 0.998")

@@ -15,7 +15,7 @@ KERNEL = RNG.dirichlet(np.ones(STATES), size=(STATES, ACTIONS))
 PLAYER, OPPONENT = RNG.dirichlet(np.ones(ACTIONS), size=(2, STATES))
 VISITS = RNG.dirichlet(np.ones(STATES))
 LOCAL = RNG.uniform(0.5, 1.0, size=(STATES, ACTIONS))
-FEATURES = RNG.normal(size=(STATES, ACTIONS, 3))
+FEATURES = RNG.normal(size=(STATES, ACTIONS, STATES * ACTIONS))  # As many as pairs: fewer shapes to compile.
 WORLD = MDP(KERNEL, discount=DISCOUNT)
 
 
