@@ -11,6 +11,7 @@ import pytest
 from robustirl.paper.studies import physics_experts, physics_runs
 from robustirl.paper.studies.physics_experts import PhysicsExpertContext, PhysicsExpertSpec, attempts_of
 from robustirl.paper.studies.physics_runs import SPREAD, PhysicsContext, specs_of
+from robustirl.sweeps.executor import batches
 
 SPECS = specs_of("hopper", "mass", [1.0, 2.0], [0.9], 4, 2)
 
@@ -174,3 +175,16 @@ def test_experts_of_a_world_are_trained_in_lockstep(monkeypatch, caplog):
     assert caplog.messages[0] == "hopper: 3 experts, 3 of 9 steps"
     assert caplog.messages[-1].endswith("earns 20")
     assert len(PhysicsExpertContext().results(specs[:1], 1)) == 1
+
+
+def test_a_level_is_a_batch_on_a_cpu_and_all_levels_are_one_on_an_accelerator(monkeypatch):
+    cut = [{(spec.factor, spec.method) for spec in batch} for batch in batches(SPECS)]
+    known = ("alpha=0.9", "expert", "carried over", "untrained")
+    assert cut == [
+        {(1.0, method) for method in known},
+        {(factor, method) for factor in (1.0, 2.0) for method in ("cloned", "randomized")},
+        {(2.0, method) for method in known},
+    ]
+    assert [len(batch) for batch in batches(SPECS)] == [8, 8, 8]
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert [len(batch) for batch in batches(SPECS)] == [24]

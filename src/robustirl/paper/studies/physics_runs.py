@@ -244,6 +244,19 @@ def _imitations(
     return {spec: found[spec.training] for spec in asked}
 
 
+def batch_key(spec: PhysicsSpec) -> tuple[object, ...]:
+    """Return what the runs of a batch share; an interruption costs the batch that it meets.
+
+    Methods, levels and parameters of a world share its demonstrations and one compiled program, and an accelerator
+    trains all of them in little more time than some. A CPU does not: there every level is a batch of its own, and the
+    methods that do not know the level are another one, so that they learn once for all levels.
+    """
+    shared = spec.world, spec.expert_steps, spec.steps
+    if jax.default_backend() != "cpu":
+        return shared
+    return (*shared, None if spec.method in (RANDOMIZED, CLONED) else spec.factor)
+
+
 PHYSICS = register(
     Kind(
         "physics",
@@ -251,12 +264,11 @@ PHYSICS = register(
         PhysicsRecord,
         table="results",
         activity="policies",
-        # Methods, levels and parameters of a world share its demonstrations and one compiled program.
         cpu_batch=10_000,
-        gpu_batch=1000,  # A batch is what an interruption costs.
+        gpu_batch=1000,
         min_batches_for_pool=1000,
         warm_up=False,
-        batch_key=lambda spec: (spec.world, spec.expert_steps, spec.steps),
+        batch_key=batch_key,
         program_key=lambda spec: spec.world,
         context_key=lambda _: None,
         make_context=lambda _, experts: PhysicsContext(experts),
