@@ -44,7 +44,7 @@ class Cluster(types.ModuleType):
 
     def __init__(self, answers=()):
         super().__init__("ray")
-        self.answers, self.asked, self.cancelled, self.resources = list(answers), [], [], {"CPU": 2.0}
+        self.answers, self.asked, self.canceled, self.resources = list(answers), [], [], {"CPU": 2.0}
         self.started, self.ended, self.host = [], 0, "127.0.0.1"
         self.exceptions = types.ModuleType("ray.exceptions")
         self.exceptions.__dict__.update(RayError=RayError, RayTaskError=RayTaskError)
@@ -71,7 +71,7 @@ class Cluster(types.ModuleType):
         return [reference], *answer
 
     def cancel(self, reference):
-        self.cancelled.append(reference[0])
+        self.canceled.append(reference[0])
 
     def cluster_resources(self):
         return self.resources
@@ -133,7 +133,7 @@ def test_a_cluster_without_nodes_is_given_up_after_a_while_and_told_unless_we_le
             " there."
         )
         assert len(cluster.asked) == 1 + 4  # At 103, 104 and 105 there were three seconds or fewer since 102.
-        assert cluster.cancelled == told
+        assert cluster.canceled == told
 
 
 @pytest.mark.parametrize(
