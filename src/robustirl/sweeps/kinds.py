@@ -24,8 +24,8 @@ class UnknownKindError(InvalidInputError):
     """
 
     def __init__(self, name: object):
-        self.name = short_repr(name)
-        self.known = ", ".join(_KINDS) or "none"
+        self.name: str = short_repr(name)
+        self.known: str = ", ".join(_KINDS) or "none"
         super().__init__(f"there is no kind of run {self.name}; registered are: {self.known}.")
 
     def in_file(self, path: object) -> InvalidInputError:
