@@ -165,7 +165,7 @@ def test_a_store_of_an_unknown_kind_is_not_called_damaged(store, refused):
     with refused("store.json is damaged (its checksum does not match)"):
         Store.read(store.folder)
     path.write_text(json.dumps(with_checksum(note)))
-    with refused("store.json has runs of the kind 'weather', which is not registered (registered are: finite"):
+    with refused("store.json has runs of the kind 'weather', which is not registered (registered are: "):
         Store.read(store.folder)
 
 

@@ -27,6 +27,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(f"{folder}/path.gr").write_text("p tw 3 2\n1 2\n2 3\n")
         ...     edges, nodes = read_graph(f"{folder}/path.gr")

@@ -213,13 +213,15 @@ def test_what_every_method_asks_for(monkeypatch):
     )
     matched, usual = ("world", "occupancy"), {"reward": "model", "throw": False}
     likely = {"objective": "likelihood", "penalty": 1.0, "alpha": 1.0}
-    assert {name: method(lesson) for name, method in METHODS.items()} == {
+    asked = {
         "standard": (matched, usual | {"alpha": 1.0}),
         "robust, 0.95": (matched, usual | {"alpha": 0.95}),
         "robust, auto": (("world", "walks"), {"reward": "model"}),
         "several experts": ((("first", "second"), ("walks 1", "walks 2")), usual),
         "likelihood": (("world", "walks"), usual | likely),
     }
+    # Programs of the pages, run in this process, may have registered methods of their own.
+    assert {name: METHODS[name](lesson) for name in list(METHODS)[: len(asked)]} == asked
 
 
 def test_a_lesson_shows_the_expert_and_keeps_both(tiny):
