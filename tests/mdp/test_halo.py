@@ -14,7 +14,7 @@ import pytest
 from jax.sharding import Mesh
 
 from robustirl import envs
-from robustirl.mdp import MDP, HaloKernel, SuccessorKernel, renumber_states
+from robustirl.mdp import MDP, HaloKernel, MixtureKernel, SuccessorKernel, renumber_states
 from robustirl.mdp.halo import AXIS, HaloChain, farthest_move, local_places
 from robustirl.mdp.sharding import _with_halo
 
@@ -171,3 +171,13 @@ def test_eight_devices_exchange_strips_and_agree_with_one():
     assert found["values"] < 1e-8
     assert found["visits"] < 1e-12
     assert found["parameters"] < 1e-9
+
+
+def test_a_mixture_is_compared_as_a_whole():
+    # Always to state 1, against 0 or 1 by a coin: |0 - 1/2| + |1 - 1/2| = 1. A mixture's lists are those of its base.
+    lists = SuccessorKernel([[[1]], [[1]]], [[[1.0]], [[1.0]]])
+    mesh: Any = SimpleNamespace(size=2)
+    kernel = _with_halo(lists, mesh)
+    assert isinstance(kernel, HaloKernel)
+    coin = MixtureKernel(lists, [1.0, 1.0], [0.5, 0.5])
+    assert np.asarray(kernel.row_distances(coin)).tolist() == [[1.0], [1.0]]

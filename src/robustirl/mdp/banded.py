@@ -20,16 +20,17 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import BandedChain
 from robustirl.mdp.kernel import AbstractKernel, require_row_sums
+from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
-    import scipy.sparse
+    pass
 
 MOST_OFFSETS = 16  # Distances; with many more, most weights of a kernel would be zeros.
 
 
-class BandedKernel(AbstractKernel):
+class BandedKernel(ListedKernel):
     """A kernel stored as a few diagonals.
 
     Args:
@@ -79,9 +80,6 @@ class BandedKernel(AbstractKernel):
         weights = tuple(sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)
         return BandedChain(weights, self.offsets)  # pyright: ignore[reportArgumentType]
 
-    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        return self.to_lists().policy_matrix(policy)
-
     def row_sums(self) -> Float[Array, "S A"]:
         if checks.in_host_memory(self.weights):
             return jax.device_put(np.asarray(self.weights).sum(0).T)
@@ -93,7 +91,7 @@ class BandedKernel(AbstractKernel):
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         if not isinstance(other, BandedKernel) or other.offsets != self.offsets:
-            return self.to_lists().row_distances(other.to_lists() if isinstance(other, BandedKernel) else other)
+            return super().row_distances(other)
         return jnp.abs(self.weights - other.weights).sum(0).T
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
@@ -104,16 +102,6 @@ class BandedKernel(AbstractKernel):
             )
         chances = jnp.moveaxis(self.weights[:, actions, states], 0, -1)
         return states + jnp.asarray(self.offsets)[jax.random.categorical(key, jnp.log(chances))]
-
-    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
-        """Return lists: the state of lowest value may lie at any distance."""
-        return self.to_lists().worst_case(value, radius)
-
-    def to_sparse(self) -> "scipy.sparse.csr_array":
-        return self.to_lists().to_sparse()
-
-    def to_array(self) -> Float[Array, "S A S"]:
-        return self.to_lists().to_array()
 
     def to_lists(self) -> SuccessorKernel:
         """Return the same kernel as lists of successors."""
@@ -128,9 +116,6 @@ class BandedKernel(AbstractKernel):
     @property
     def diagonals(self) -> tuple[int, ...]:
         return self.offsets
-
-    def successor_lists(self) -> SuccessorKernel:
-        return self.to_lists()
 
     def extended(self, states: int) -> "BandedKernel":
         offsets = self.offsets if 0 in self.offsets else (*self.offsets, 0)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl.mdp.chains import AbstractChain
 from robustirl.mdp.gathers import MOST_UNROLLED, Rows, gather_sum
-from robustirl.mdp.kernel import AbstractKernel
+from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import AnyArray
 
@@ -109,7 +109,7 @@ class HaloChain(AbstractChain):
         return matrix
 
 
-class HaloKernel(AbstractKernel):
+class HaloKernel(ListedKernel):
     """A kernel of successor lists whose states are spread over devices; `shard_states` makes one.
 
     Attributes:
@@ -169,25 +169,10 @@ class HaloKernel(AbstractKernel):
         own = jnp.arange(self.num_states) % (self.num_states // self.mesh.size) + self.strip
         return jnp.where(self.places == own, self.weights, 0).sum(0).T
 
-    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        return self.successor_lists().policy_matrix(policy)
-
-    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        return self.successor_lists().row_distances(other.successor_lists() or other)
-
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
-        return self.successor_lists().sample(states, actions, key=key)
+        return self.to_lists().sample(states, actions, key=key)
 
-    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
-        return self.successor_lists().worst_case(value, radius)
-
-    def to_sparse(self) -> "scipy.sparse.csr_array":
-        return self.successor_lists().to_sparse()
-
-    def to_array(self) -> Float[Array, "S A S"]:
-        return self.successor_lists().to_array()
-
-    def successor_lists(self) -> SuccessorKernel:
+    def to_lists(self) -> SuccessorKernel:
         """Return the same kernel with the numbers of the world, as lists that every device may read anywhere."""
         places = _global(self.places, self.strip, self.mesh)
         lists = jnp.broadcast_to(places, self.weights.shape)

@@ -19,6 +19,7 @@ from robustirl._runtime import require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp.chains import AbstractChain
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
+from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel, require_matrix
 from robustirl.types import ArrayLike
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-class KroneckerKernel(AbstractKernel):
+class KroneckerKernel(ListedKernel):
     """A kernel of independent parts, each with a kernel and actions of its own.
 
     Args:
@@ -107,7 +108,7 @@ class KroneckerKernel(AbstractKernel):
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
         require_same_size(self, other)
-        return self.to_lists().row_distances(other.to_lists() if isinstance(other, KroneckerKernel) else other)
+        return super().row_distances(other)
 
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         here = jnp.unravel_index(states, [part.num_states for part in self.parts])
@@ -118,10 +119,6 @@ class KroneckerKernel(AbstractKernel):
         for part, state in zip(self.parts[1:], drawn[1:], strict=True):
             found = found * part.num_states + state
         return found
-
-    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
-        """Return lists: the worst case of a product is none."""
-        return self.to_lists().worst_case(value, radius)
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.
@@ -153,9 +150,6 @@ class KroneckerKernel(AbstractKernel):
         from robustirl.mdp.sparse import from_sparse  # That file is built on kernels of lists.
 
         return from_sparse(self.to_sparse(), num_actions=self.num_actions).successor_lists()  # pyright: ignore
-
-    def successor_lists(self) -> SuccessorKernel:
-        return self.to_lists()
 
 
 class PolicyChain(AbstractChain):

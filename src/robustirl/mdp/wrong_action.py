@@ -19,7 +19,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain
 from robustirl.mdp.halo import HaloKernel
-from robustirl.mdp.kernel import AbstractKernel
+from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-class WrongActionKernel(AbstractKernel):
+class WrongActionKernel(ListedKernel):
     """A kernel of successor lists in which a random action is executed with some probability.
 
     Args:
@@ -114,17 +114,11 @@ class WrongActionKernel(AbstractKernel):
         mixed = (1 - self.noise)[:, None] * usual + self._share()[:, None] * usual.sum(-1, keepdims=True)
         return jnp.where(self.exists.T, mixed, 0)
 
-    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        return self.to_lists().row_distances(other.to_lists() if isinstance(other, WrongActionKernel) else other)
-
     def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
         which, other, where = jax.random.split(key, 3)
         wrong = jax.random.uniform(which, states.shape, self.noise.dtype) < self.noise[states]
         drawn = jax.random.categorical(other, jnp.where(self.exists.T[states], 0.0, -jnp.inf))
         return self.base.sample(states, jnp.where(wrong, drawn, actions), key=where)
-
-    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> SuccessorKernel:
-        return self.to_lists().worst_case(value, radius)
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
         """Return M B, M the chance of executing b where a is chosen; this needs no lists of |A| times the length."""
@@ -139,9 +133,6 @@ class WrongActionKernel(AbstractKernel):
         matrix.sort_indices()
         return matrix
 
-    def to_array(self) -> Float[Array, "S A S"]:
-        return self.to_lists().to_array()
-
     def to_lists(self) -> SuccessorKernel:
         """Return the same kernel as lists of successors, |A| times as long as those of the base."""
         base = self.base.successor_lists()
@@ -152,9 +143,6 @@ class WrongActionKernel(AbstractKernel):
         weights = jnp.where(self.exists.T[..., None, None], mixed, 0)
         lists = jnp.broadcast_to(places[:, None], weights.shape)
         return SuccessorKernel(*(array.reshape(size, actions, actions * length) for array in (lists, weights)))
-
-    def successor_lists(self) -> SuccessorKernel:
-        return self.to_lists()
 
     def order_key(self) -> Array | None:
         return self.noise
