@@ -83,7 +83,7 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
     home, heavy = ("hopper",), ("hopper", ("mass", 2.0))
     usual = ("hopper", ("mass", 1.0))
     assert asked["differ"] == [(home, heavy)]  # At a factor of 1 nothing has to differ.
-    assert asked["record"] == [(home, [7.0, 1.0], 32, 1000)]
+    assert asked["record"] == [(home, [7.0, 1.0], 160, 1000)]  # Ten seeds, whichever are asked for.
     assert asked["clone"] == [0, 1]
     spread = [("hopper", ("mass", factor)) for factor in SPREAD]
     first, second = [0, 1, 2, 3], [16, 17, 18, 19]
@@ -134,6 +134,32 @@ def test_more_episodes_than_usual_are_recorded_for_every_seed():
     assert {shown: one.episodes for shown, one in seen.items()} == {(0, 20): list(range(20)), (2, 3): [40, 41, 42]}  # pyright: ignore
 
 
+def test_what_is_recorded_for_a_seed_does_not_depend_on_the_other_seeds_of_its_batch():
+    asked = []
+
+    def record(*_, episodes, key):
+        asked.append((episodes, seed_of(key)))
+        own = 1000 * seed_of(key) + np.arange(episodes)
+        return SimpleNamespace(observations=own, actions=own, terminated=own)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(physics_runs, "record", record)
+        patch.setattr(physics_runs, "Recordings", SimpleNamespace(from_arrays=Recorded))
+        whole, part = (
+            physics_runs._recorded(None, None, shown)  # pyright: ignore[reportArgumentType]
+            for shown in ([(0, 2), (9, 2), (10, 2), (12, 1)], [(9, 2), (12, 1)])
+        )
+    assert asked == [(160, 1000), (160, 1001)] * 2
+    assert {shown: one.episodes for shown, one in whole.items()} == {  # pyright: ignore
+        (0, 2): [1_000_000, 1_000_001],
+        (9, 2): [1_000_144, 1_000_145],
+        (10, 2): [1_001_000, 1_001_001],
+        (12, 1): [1_001_032],
+    }
+    assert part[9, 2].episodes == [1_000_144, 1_000_145]  # pyright: ignore
+    assert part[12, 1].episodes == [1_001_032]  # pyright: ignore
+
+
 def test_lengths_are_those_of_the_world_unless_given():
     scale = physics_runs.scale_of("hopper")
     assert (SPECS[0].expert_steps, SPECS[0].steps) == (scale.expert_steps, scale.steps)
@@ -177,7 +203,7 @@ def test_experts_of_a_world_are_trained_in_lockstep(monkeypatch, caplog):
     assert len(PhysicsExpertContext().results(specs[:1], 1)) == 1
 
 
-def test_a_level_is_a_batch_on_a_cpu_and_all_levels_are_one_on_an_accelerator(monkeypatch):
+def test_a_level_is_a_batch_on_a_cpu_and_some_seeds_of_all_levels_are_one_on_an_accelerator(monkeypatch):
     cut = [{(spec.factor, spec.method) for spec in batch} for batch in batches(SPECS)]
     known = ("alpha=0.9", "expert", "carried over", "untrained")
     assert cut == [
@@ -188,3 +214,6 @@ def test_a_level_is_a_batch_on_a_cpu_and_all_levels_are_one_on_an_accelerator(mo
     assert [len(batch) for batch in batches(SPECS)] == [8, 8, 8]
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert [len(batch) for batch in batches(SPECS)] == [24]
+    many = batches(specs_of("hopper", "mass", [1.0, 2.0], [0.9], 4, 10))
+    assert [{spec.seed for spec in batch} for batch in many] == [{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}]
+    assert [len(batch) for batch in many] == [60, 60]  # One shape, so that compiled programs are shared.
