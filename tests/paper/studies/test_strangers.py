@@ -9,6 +9,7 @@ import pytest
 from robustirl.irl import fit
 from robustirl.mdp import MDP
 from robustirl.paper.studies import strangers, strangers_worlds
+from robustirl.paper.studies import warehouse as warehouses
 from robustirl.paper.studies.registry import Frame
 from robustirl.paper.studies.rows import to_csv
 from robustirl.paper.studies.strangers import Row, StrangersStudy, confusion, rows_of, summarize
@@ -177,3 +178,10 @@ def test_the_study_writes_a_table_for_every_group(tmp_path, monkeypatch):
         assert (out / f"confusion-{group}.md").read_text().splitlines()[2] == f"| trust | {count} | 0 | 0 |"
     StrangersStudy(worlds=2, mismatches=0, named=False).run(Frame(out, say=lambda _: None))
     assert len((out / "strangers.csv").read_text().splitlines()) == 3
+
+
+def test_warehouses_are_paired_with_a_calm_and_a_slippery_expert(monkeypatch):
+    monkeypatch.setattr(warehouses, "warehouse", lambda slip: slip)
+    pairs = list(warehouse_pairs())
+    assert [(pair.learner, pair.expert, pair.mismatch) for pair in pairs] == [(0.05, 0.05, False), (0.05, 0.2, True)]
+    assert {(pair.name, pair.group, pair.reward.shape) for pair in pairs} == {("warehouse-30x30", "warehouse", (900,))}

@@ -21,6 +21,7 @@ from robustirl.paper.studies import (
     final_push,
     guarantees,
     radius,
+    readme_figure,
     regimes,
     toy_text,
 )
@@ -237,3 +238,36 @@ def test_the_study_of_alpha_asks_for_cells_by_their_beginnings(tmp_path, monkeyp
     for bad in ({"draws": 0}, {"episodes": (0,)}, {"first_seed": -1}, {"first_draw": -1}):
         with pytest.raises(InvalidInputError):
             alpha.AlphaStudy(**bad).run(frame)
+
+
+def test_an_expert_of_a_world_is_trained_once(monkeypatch):
+    asked = []
+
+    def train(world, *, config, start, attempts, key):
+        asked.append((config, start, attempts, np.asarray(jax.random.key_data(key)).tolist()))
+        return SimpleNamespace(player=f"expert {len(asked)}")
+
+    monkeypatch.setattr(
+        regimes, "initial_players", lambda world, deviation: SimpleNamespace(player=f"start {deviation}")
+    )
+    monkeypatch.setattr(regimes, "train_expert", train)
+    context = regimes.REGIMES.make_context(None, None)
+    world = {"noise": np.array([0.25])}
+    given = SimpleNamespace(expert=world, training="long", config=SimpleNamespace(deviation=0.5))
+    again = SimpleNamespace(**vars(given) | {"expert": {"noise": np.array([0.25])}})
+    other = SimpleNamespace(**vars(given) | {"training": "short"})
+    found = [context._expert(condition) for condition in (given, again, other)]
+    assert found == ["expert 1", "expert 1", "expert 2"]
+    key = np.asarray(jax.random.key_data(jax.random.split(jax.random.key(0), 4)[0])).tolist()
+    assert asked == [("long", "start 0.5", 3, key), ("short", "start 0.5", 3, key)]
+
+
+def test_the_figure_of_the_readme_needs_two_draws(tmp_path, monkeypatch):
+    monkeypatch.setattr(readme_figure, "table_of", lambda records: (("runs",), [(len(records),)]))
+    monkeypatch.setattr(figures, "figure_front", len)
+    frame = Asked(tmp_path)
+    readme_figure.ReadmeFigureStudy(draws=2, steps=3).run(frame)
+    assert {(spec.draw, spec.steps) for spec in frame.specs[""]} == {(0, 3), (1, 3)}
+    assert frame.figures == {"front": len(frame.specs[""])}
+    with pytest.raises(InvalidInputError, match="--draws is 1"):
+        readme_figure.ReadmeFigureStudy(draws=1).run(frame)
