@@ -1,10 +1,14 @@
 """What commands print: foreign text as data, and one line for whatever no check has foreseen."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from robustirl import cli
 from robustirl._runtime import printable
-from robustirl.cli.console import PlainConsole
+from robustirl.cli.console import PhaseBars, PlainConsole, say_files, take_answers
+from tests.cli.test_printed import printed
 
 
 @pytest.mark.parametrize("name", ["a[red]b", "[/x]", ":smile:", "50 % of $x$"])
@@ -42,3 +46,48 @@ def test_a_module_is_imported_only_when_asked(capsys, here):
     assert cli.main(["fit", "--env", "evil:World-v0", "--demos", "x.csv", "--out", "out"]) == 2
     assert "--allow-import" in capsys.readouterr().err
     assert not (here / "ran").exists()
+
+
+def test_bars_name_their_phase_and_say_what_is_compiled_first(monkeypatch):
+    told = []
+
+    class Bar:
+        def __init__(self):
+            self.start, self.stop = (lambda name=name: told.append(name) for name in ("start", "stop"))
+
+        def add_task(self, note, *, total, completed):
+            told.append((note, total, completed))
+            return note
+
+        def update(self, task, **changes):
+            told.append((task, changes["completed"], changes["total"], changes["description"]))
+
+    monkeypatch.setattr(sys.modules["robustirl.cli.console"], "progress_bar", Bar)
+    bars = PhaseBars()
+    bars.stop()
+    for phase, done, of in (("learning", 0, 2), ("learning", 1, 2), ("drawing", 0, 3), ("there already", 2, 2)):
+        bars.report(phase, done, of)
+    bars.stop()
+    bars.report("learning", 2, 2)
+    slow = "learning (compiling first)"
+    assert told == [
+        "start",
+        (slow, 2, 0),
+        (slow, 0, 2, None),
+        (slow, 1, 2, "learning"),
+        ("drawing", 3, 0),
+        ("drawing", 0, 3, None),
+        ("there already", 2, 2),
+        ("there already", 2, 2, "there already"),
+        "stop",
+        "start",
+        ("learning", 2, 2),
+        ("learning", 2, 2, "learning"),
+    ]
+
+
+def test_of_many_files_the_folders_of_the_others_are_named():
+    files = [Path("out") / f"{n}.csv" for n in range(8)] + [Path("pages") / "report.html"]
+    assert "and 6 more in out" in printed(say_files, files)
+    assert "and 7 more in out and pages" in printed(say_files, [*files[:-1], Path("pages") / "a.png", files[-1]])
+    take_answers()

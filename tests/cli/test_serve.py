@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from robustirl.cli import main
+from robustirl.cli import main, serve
 from robustirl.cli.serve import HOST, Pages, handler_of, make_server
 from robustirl.errors import InvalidInputError
+from tests.cli.running import run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "estimator-0.1.npz"
 
@@ -79,3 +80,18 @@ def test_the_folder_of_a_fit_is_served_too(tmp_path):
     pages = Pages(tmp_path, False)
     assert b"robustirl fit" in pages.current()
     assert not pages.growing()  # Though it has just been written: a fit is whole from the start.
+
+
+def test_serve_ends_well_and_says_where_it_was(monkeypatch, tmp_path):
+    class Socket:
+        setsockopt = staticmethod(lambda *_: None)
+
+    class Server:
+        server_address, socket = ("127.0.0.1", 4321), Socket()
+        __enter__, __exit__, serve_forever = (lambda self: self), (lambda *_: None), (lambda self: None)
+
+    asked = []
+    monkeypatch.setattr(serve, "make_server", lambda *given: asked.append(given) or Server())
+    status, said = run(serve.run_serve, serve.Serve(tmp_path, port=0))
+    assert (status, asked) == (0, [(tmp_path, 0, False)])
+    assert said == f"http://127.0.0.1:4321 shows {tmp_path}; Ctrl-C ends it.\n"

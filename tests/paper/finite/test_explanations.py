@@ -11,7 +11,7 @@ from robustirl.paper.finite import comparison, reproduce
 from robustirl.paper.finite.comparison import CPU_BATCH, Cell, Explanation, explain
 from robustirl.paper.finite.specs import RunSpec
 from robustirl.paper.published import PublishedReturn
-from tests.invented_runs import record_of
+from tests.invented_runs import record, record_of
 
 SPEC = RunSpec("gridworld-1", PUBLISHED, 0.0, 0.1, 0.9, steps=9)
 CELL = Cell(record_of(SPEC), PublishedReturn(-100.0, 0.0))
@@ -98,3 +98,14 @@ def test_only_misses_are_explained_the_worst_first_and_once(tmp_path, monkeypatc
     assert text.endswith("}\n")
     for other in ({"explain": False}, {"noise_models": ("uniform-state",)}):
         assert reproduce._explanations(SimpleNamespace(**vars(plan) | other), [], tmp_path, print) == []
+
+
+def test_reasons_for_a_difference_are_tried_in_order():
+    def reason(lowest, highest, halfway):
+        return Explanation(Cell(record(0.0, 0.1, 1.0), PublishedReturn(-100.0, 1.0)), lowest, highest, halfway).reason
+
+    assert reason(-101.0, -100.0, -100.0) == "start noise"
+    assert reason(-120.0, -110.0, -97.0) == "fewer steps"
+    assert reason(-120.0, -103.0, -96.9) == "start noise, nearly"
+    assert reason(-97.0, -90.0, -96.9) == "start noise, nearly"
+    assert reason(-96.9, -90.0, -103.1) == "not explained"

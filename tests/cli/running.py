@@ -1,0 +1,18 @@
+"""Running a command whose computation is a stand-in."""
+
+from robustirl.cli.console import take_answers
+from robustirl.sweeps import Outcome
+from robustirl.sweeps.batches import Timing
+from tests.cli.test_printed import printed
+
+
+def finished(records, *, complete=True):
+    return Outcome(list(records), complete, len(records), Timing(), [])
+
+
+def run(command, request):
+    """The exit status of a command, and what it printed."""
+    status = []
+    said = printed(lambda: status.append(command(request)))
+    take_answers()
+    return status[0], said

@@ -1,0 +1,47 @@
+"""Options that every command has: quiet, one line of JSON, and a log."""
+
+import logging
+
+import pytest
+
+from robustirl.cli.console import answer, console, errors, take_answers
+from robustirl.cli.output_options import OutputOptions, output, print_answers
+from tests.cli.test_printed import printed
+
+
+@pytest.mark.parametrize(
+    ("quiet", "json", "hushed"), [(False, False, False), (True, False, True), (False, True, True), (True, True, True)]
+)
+def test_a_quiet_command_and_one_that_answers_in_json_print_no_text(quiet, json, hushed):
+    before = console.quiet
+    with output(OutputOptions(quiet=quiet, json=json), "fit"):
+        assert console.quiet is hushed
+    assert console.quiet is before
+
+
+def test_the_answer_of_a_command_is_one_line_of_json(capsys):
+    take_answers()
+    answer(name="α", gap=float("nan"))
+    print_answers("fit", 0)
+    print_answers("fit", 2, "no.")
+    assert capsys.readouterr().out == (
+        '{"command": "fit", "exit_status": 0, "name": "α", "gap": null}\n'
+        '{"command": "fit", "exit_status": 2, "error": "no."}\n'
+    )
+
+
+def test_a_log_has_what_was_said_line_by_line(tmp_path):
+    path = tmp_path / "run.log"
+
+    def say():
+        with output(OutputOptions(log_file=path), "fit --env e"):
+            console.print("first\nsecond")
+            console.print("")
+            errors.print("wrong")
+            logging.getLogger("robustirl.somewhere").info("noted")
+        console.print("after")
+
+    printed(say)
+    lines = [line.split(" ", 2)[2] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == ["INFO robustirl fit --env e", "INFO first | second", "ERROR wrong", "INFO noted"]
+    assert logging.getLogger("robustirl").level == logging.NOTSET
