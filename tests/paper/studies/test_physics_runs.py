@@ -47,7 +47,7 @@ def asked(monkeypatch):
 
     def fit_imitation_many(worlds, seen, alphas, *, config, callbacks, keys, throw):
         calls["fit"] = list(zip(worlds, seen, alphas, map(seed_of, keys), strict=True))
-        calls["config"] = (config.steps, throw)
+        calls["config"] = (config.steps, config.discriminator_steps, throw)
         callbacks[0](SimpleNamespace(steps=512, total=1024, accuracy=0.625, episode_length=99.6))
         return [
             SimpleNamespace(player=f"player {place}", verdict=SimpleNamespace(gap=place / 8))
@@ -95,7 +95,7 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
         (spread, first, 1.0, 0),
         (spread, second, 1.0, 1),
     ]
-    assert asked["config"] == (SPECS[0].steps, False)
+    assert asked["config"] == (SPECS[0].steps, 4, False)
     assert caplog.messages == ["hopper, mass: 6 imitations, 512 of 1024 steps, 62 % told apart, episodes of 100 steps"]
     worlds, policies, keys, episodes = asked["measured"]
     assert worlds == [usual] * 12 + [heavy] * 12 + [home] * 24

@@ -227,7 +227,12 @@ def _imitations(
 ) -> dict[PhysicsSpec, tuple[GaussianPolicy, float]]:
     """Return the player and the gap of every imitation of a batch."""
     scale, name = scale_of(specs[0].world), specs[0].world
-    config = ImitationConfig(steps=specs[0].steps, reward=scale.reward, ppo=scale.ppo)  # pyright: ignore
+    config = ImitationConfig(
+        steps=specs[0].steps,
+        reward=scale.reward,  # pyright: ignore[reportArgumentType]
+        discriminator_steps=scale.discriminator_steps,
+        ppo=scale.ppo,
+    )
     asked = [spec for spec in specs if spec.alpha is not None]
     fitted = list({spec.training: spec for spec in reversed(asked)}.values())[::-1]  # The first of each.
     parameters = " and ".join(dict.fromkeys(spec.parameter for spec in specs))

@@ -26,6 +26,7 @@ class TrainingScale:
         expert_ppo: How experts are trained.
         ppo: How imitators are trained.
         reward: The form of the imitator's reward; see `ImitationConfig`.
+        discriminator_steps: Steps of the discriminator for each segment; see `ImitationConfig`.
         attempts: Experts trained for each level, of which the best is taken.
         iterations: Steps of MuJoCo's contact solver; see `mujoco_world`.
     """
@@ -35,6 +36,7 @@ class TrainingScale:
     expert_ppo: PPOConfig = _USUAL
     ppo: PPOConfig = _USUAL
     reward: str = "positive"
+    discriminator_steps: int = 4
     attempts: int = 2
     iterations: tuple[int, int] | None = None
 
@@ -50,7 +52,10 @@ SCALES = {
     "double-pendulum": TrainingScale(1_500_000, 1_500_000),
     "inverted-double-pendulum": TrainingScale(6_000_000, 1_500_000, _EXPERT, _WIDE, iterations=ONE_STEP),
     "hopper": TrainingScale(8_000_000, 3_000_000, _RUNNER, _WIDER, iterations=THREE_STEPS),
-    "half-cheetah": TrainingScale(20_000_000, 4_000_000, _RUNNER, _WIDER, iterations=THREE_STEPS),
+    # With four steps of the discriminator an imitator earned 3200 after a million steps, with 16 of them 6100.
+    "half-cheetah": TrainingScale(
+        20_000_000, 4_000_000, _RUNNER, _WIDER, discriminator_steps=16, iterations=THREE_STEPS
+    ),
     "walker-2d": TrainingScale(16_000_000, 4_000_000, _RUNNER, _WIDER, iterations=FOUR_STEPS),
 }
 """The worlds of the study."""
