@@ -23,7 +23,7 @@ class Scripted:
     environments, horizon, width, action_size, discount = 3, 4, 2, 1, 0.9
 
     def __init__(self, script=SCRIPT):
-        self.script, self.step, self.resets = script, 0, 0
+        self.script, self.step, self.resets, self.moved = script, 0, 0, []
 
     def _seen(self, step):
         return np.stack([np.arange(3.0), np.full(3, step)], -1)
@@ -34,6 +34,7 @@ class Scripted:
 
     def advance(self, actions):
         assert actions.shape == (3, 1)
+        self.moved.append(np.asarray(actions)[:, 0].tolist())
         marks = np.array([line[self.step % len(line)] for line in self.script])
         self.step += 1
         return SimpleNamespace(
@@ -63,6 +64,17 @@ def test_a_step_that_was_not_taken_repeats_one_that_was():
     np.testing.assert_array_equal(onward.totals, [0, 4, 30])
     np.testing.assert_allclose(rows.actions[..., 0], np.tile([0, 0.5, 1.0], (4, 1)))
     assert rows.by_player.all()
+    assert world.moved == [[0, 0.5, 1.0]] * 4
+
+
+def test_policies_act_in_units_of_the_largest_action():
+    world = Scripted()
+    walkers = Walkers(jnp.asarray(world.reset()), jnp.zeros(3, int), jnp.zeros(3))
+    alone, units = Players(STILL, STILL), np.array([3.0])
+    key = jax.random.key(0)
+    _, rows = collect_segment(world, alone, Scale.empty(2), np.ones(()), walkers, 4, key, True, units=units)
+    assert world.moved == [[0, 1.5, 3.0]] * 4
+    np.testing.assert_allclose(rows.actions[..., 0], np.tile([0, 0.5, 1.0], (4, 1)))  # What is learned from.
 
 
 def test_whole_episodes_end_where_they_end():

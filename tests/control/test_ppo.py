@@ -11,11 +11,13 @@ import pytest
 
 from robustirl._runtime import single_precision
 from robustirl.control import Evaluation, PPOConfig, measure_returns, network_policy, ppo_training, train_policy
+from robustirl.control.interface import action_units
 from robustirl.control.networks import Scale
+from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
-from robustirl.control.ppo import _advantages, as_field, create, improve
+from robustirl.control.ppo import _advantages, as_field, create, folded, improve
 from robustirl.control.ppo_training import _require_fitting, settle, train_policies
-from robustirl.control.segments import Field, Segment, start, walk
+from robustirl.control.segments import Field, Segment, Walkers, start, walk
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from tests.control.worlds import Line
@@ -137,6 +139,7 @@ def test_what_a_training_is_put_together_from():
             settle(line, 0.9, 128, SMALL, 50),
         ]
     assert [setting.horizon for setting in settings] == [200, 37, 50]
+    assert settings[0].units is None  # Its actions lie within ±1.
     assert [setting.updates for setting in settings] == [46, 1, 1]  # Stretches of two.
     np.testing.assert_allclose([float(settings[0].alpha), float(settings[0].discount)], [0.9, 0.7], rtol=1e-6)
     with pytest.raises(InvalidInputError, match="the horizon is 0"), single_precision():
@@ -145,6 +148,55 @@ def test_what_a_training_is_put_together_from():
         train_policies([line], keys=[jax.random.key(0)] * 2)
     with pytest.raises(InvalidInputError, match="0 worlds and 0 keys"):
         train_policies([], keys=[])
+
+
+class Echo(eqx.Module):
+    """The state is the last action."""
+
+    draw_size = 1
+
+    def initial(self, *, key):
+        del key
+        return jnp.zeros(2)
+
+    def step(self, state, action, draws):
+        del state, draws
+        return action
+
+    def terminal(self, state):
+        del state
+        return jnp.zeros((), bool)
+
+    def features(self, state):
+        return state
+
+
+def test_policies_act_in_units_of_the_largest_action():
+    with single_precision():
+        policy = GaussianPolicy((jnp.eye(2), jnp.ones((2, 2))), (jnp.ones(2),), jnp.log(jnp.array([0.5, 0.6])))
+        walkers, units = Walkers(jnp.zeros((3, 2)), jnp.zeros(3, int), jnp.zeros(3)), jnp.array([2.0, 3.0])
+        field, scale, key = Field(Echo(), each=False), Scale.empty(2), jax.random.key(0)
+        players, alone = Players(policy, policy), jnp.ones(())
+        _, taken = walk(field, players, scale, alone, walkers, steps=1, horizon=9, units=units, key=key)
+        np.testing.assert_allclose(taken.next_features, taken.actions * units, rtol=1e-6)
+        np.testing.assert_allclose(taken.log_densities, policy.log_density(taken.features, taken.actions), rtol=1e-5)
+        whole, seen = folded(policy, scale, units), jnp.array([0.3, -0.2])
+        np.testing.assert_allclose(whole.mean(seen), policy.mean(seen) * units, rtol=1e-6)
+        np.testing.assert_allclose(whole.deviation, [1.0, 1.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "units"),
+    [
+        ([-1, -1], [1, 1], None),
+        ([-2, -0.4], [0.5, 0.4], [2, 0.4]),
+        ([-np.inf, 0], [np.inf, 0], None),  # Without bounds, and without a choice.
+        ([0, -np.inf], [5, 7], [5, 1]),
+    ],
+)
+def test_units_are_the_largest_actions(low, high, units):
+    found = action_units(SimpleNamespace(bounds=(np.array(low), np.array(high))))
+    assert (found if found is None else found.tolist()) == units
 
 
 def test_episodes_begin_at_ages_spread_over_half_of_the_horizon():

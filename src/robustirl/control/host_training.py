@@ -67,7 +67,14 @@ def take_host(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run
         rest, moves, judging, steps = jax.random.split(run.key, 4)
         agents = run.agents
         walkers, rows = collect_segment(
-            world, agents.players, agents.scale, setting_one.alpha, run.walkers, config.segment, moves
+            world,
+            agents.players,
+            agents.scale,
+            setting_one.alpha,
+            run.walkers,
+            config.segment,
+            moves,
+            units=1.0 if setting_one.units is None else np.asarray(setting_one.units),
         )
         segment = rows.as_segment()
         agents, memory, progress = _learn(
@@ -114,8 +121,9 @@ def collect_segment(
     steps: int,
     key: PRNGKeyArray,
     mean_action: bool = False,
+    units: Float[np.ndarray, " a"] | float = 1.0,
 ) -> tuple[Walkers, Rows]:
-    """Take some steps in all environments.
+    """Take some steps in all environments; policies act in `units`.
 
     An environment that begins anew takes no step meanwhile. Its row repeats the one before, the end of its episode (or
     the one after, at the start of a segment), so that all rows are steps that were taken.
@@ -126,7 +134,7 @@ def collect_segment(
     for step_key in jax.random.split(key, steps):
         chosen = _choose(players, scale, alpha, jnp.asarray(seen, dtype=float), mean_action, step_key)
         action, by_player, density = (np.asarray(part) for part in chosen)
-        found = world.advance(action)
+        found = world.advance(action * units)
         ages, totals = ages + found.counted, totals + found.paid * found.counted
         over = found.terminated | found.truncated
         row = Rows(

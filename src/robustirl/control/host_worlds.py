@@ -22,6 +22,8 @@ class HostWorld(Protocol):
         width: Numbers in what is seen.
         environments: N, how many there are.
         horizon: After how many steps an episode is cut off at the latest.
+
+    Where there are `bounds` as well, the lowest and the highest action, policies act in units of the larger one.
     """
 
     @property

@@ -5,8 +5,9 @@ members are pure functions of one state, and must be traceable by JAX: rollouts 
 No reward is among them, because the learner in inverse reinforcement learning is not given one.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 
@@ -62,3 +63,22 @@ class RewardedWorld(World, Protocol):
     def reward(self, state: Float[Array, " n"]) -> Float[Array, ""]:
         """R(s)."""
         ...
+
+
+def action_units(world: Any) -> Float[np.ndarray, " a"] | None:
+    """Return the largest size of each number of an action, in which policies learn to act; None if all are one.
+
+    A deviation of 0.6 is then as much exploration where torques reach ±2 as where they reach ±1. Numbers without bounds
+    have the unit one. None keeps the programs of most worlds free of a multiplication by one.
+
+    Example:
+        >>> from robustirl.envs import physics
+        >>> action_units(physics.make("pendulum")), action_units(physics.make("cart-pole"))
+        (array([2.]), None)
+    """
+    bounds = getattr(world, "bounds", None)
+    if bounds is None:
+        return None
+    sizes = np.abs(np.stack([np.asarray(bound, float) for bound in bounds])).max(0)
+    units = np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
+    return None if (units == 1).all() else units

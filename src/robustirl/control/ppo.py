@@ -46,8 +46,8 @@ class PPOConfig:
         entropy: Weight of the entropy of both policies.
         gradient_norm: The largest norm of a gradient; longer ones are scaled down.
         hidden: Widths of the hidden layers of policies and critic.
-        deviation: σ of both policies at the start.
-        deviations: The bounds within which σ is held.
+        deviation: σ of both policies at the start, as a share of the largest action.
+        deviations: The bounds within which σ is held, as such shares.
 
     Example:
         >>> PPOConfig(environments=16).segment
@@ -202,8 +202,8 @@ def improve(
     return jax.tree.map(lambda new, old: jnp.where(sound, new, old), learned, agents)
 
 
-def folded(policy: GaussianPolicy, scale: Scale) -> GaussianPolicy:
-    """Return the same policy as a function of features that are not scaled.
+def folded(policy: GaussianPolicy, scale: Scale, units: Float[Array, " a"] | None = None) -> GaussianPolicy:
+    """Return the same policy as a function of features that are not scaled, with actions that are not in units.
 
     Example:
         >>> policy = network_policy(2, 1, hidden=(4,), key=jax.random.key(0))
@@ -211,10 +211,16 @@ def folded(policy: GaussianPolicy, scale: Scale) -> GaussianPolicy:
         >>> scale, x = Scale(jnp.array([1.0, -2.0]), jnp.array([4.0, 0.25]), jnp.array(9.0)), jnp.array([3.0, 1.0])
         >>> bool(jnp.allclose(folded(policy, scale).mean(x), policy.mean(scale(x)), atol=1e-5))
         True
+        >>> folded(policy, scale, jnp.array([2.0])).deviation.tolist()
+        [1.0]
     """
     weight = policy.weights[0] / scale.deviation[:, None]
     bias = policy.biases[0] - scale.mean @ weight
-    return eqx.tree_at(lambda p: (p.weights[0], p.biases[0]), policy, (weight, bias))
+    policy = eqx.tree_at(lambda p: (p.weights[0], p.biases[0]), policy, (weight, bias))
+    if units is None:
+        return policy
+    larger = (policy.weights[-1] * units, policy.log_deviation + jnp.log(units))
+    return eqx.tree_at(lambda p: (p.weights[-1], p.log_deviation), policy, larger)
 
 
 def _held(policy: GaussianPolicy, config: PPOConfig) -> GaussianPolicy:

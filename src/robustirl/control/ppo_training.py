@@ -14,7 +14,7 @@ from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_li
 from robustirl.control.evaluation import require_reward
 from robustirl.control.host_training import begin_host, host_returns, take_host
 from robustirl.control.host_worlds import HostField, HostWorld
-from robustirl.control.interface import World
+from robustirl.control.interface import World, action_units
 from robustirl.control.networks import Scale
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
@@ -50,6 +50,7 @@ def take_updates(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[
             run.walkers,
             steps=config.segment,
             horizon=setting.horizon,
+            units=setting.units,
             key=moves,
         )
         learned = learn(agents, judge, run.memory, segment, setting.discount, config, setting.updates, judging, steps)
@@ -166,7 +167,8 @@ def train_policies(
         with on_host():
             for index in range(len(worlds)):
                 agents, log = jax.tree.map(lambda leaf, i=index: jnp.asarray(leaf[i]), held)
-                trained.append(PolicyTraining(folded(agents.players.player, agents.scale), log))
+                player = folded(agents.players.player, agents.scale, settings[index].units)
+                trained.append(PolicyTraining(player, log))
         return trained
 
 
@@ -208,6 +210,7 @@ def settle(
     field = as_field(worlds if isinstance(world, Sequence) else worlds[0], config.environments)
     return Setting(
         field,
+        _units(worlds[0]),
         jnp.asarray(alpha, dtype=float),
         jnp.asarray(worlds[0].discount, dtype=float),
         config,
@@ -225,12 +228,18 @@ def _settle_host(world: HostWorld, alpha: float, steps: int, config: PPOConfig, 
     own = dataclasses.replace(config, environments=world.environments)
     return Setting(
         HostField(world),
+        _units(world),
         jnp.asarray(alpha, dtype=float),
         jnp.asarray(world.discount, dtype=float),
         own,
         in_stretches(as_count("steps", steps, own.batch) // own.batch),
         world.horizon,
     )
+
+
+def _units(world: Any) -> Float[Array, " a"] | None:
+    units = action_units(world)
+    return None if units is None else jnp.asarray(units, dtype=float)
 
 
 def stacked(*columns: Sequence[Tree]) -> tuple[Any, ...]:

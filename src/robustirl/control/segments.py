@@ -36,7 +36,7 @@ class Segment(eqx.Module):
     Attributes:
         features: `[T, N, d]`, φ(s_t).
         next_features: `[T, N, d]`, φ(s_{t+1}), before an episode that ended there begins anew.
-        actions: `[T, N, a]`, those executed, before clipping.
+        actions: `[T, N, a]`, those executed, before clipping and in units of the policies.
         by_player: `[T, N]`, whose they were.
         log_densities: `[T, N]`, of these actions under the policy of the side that acted.
         paid: `[T, N]`, what the world paid, for training experts and measuring returns; no imitator reads it.
@@ -113,10 +113,14 @@ def walk(
     *,
     steps: int,
     horizon: int,
+    units: Float[Array, " a"] | None = None,
     mean_action: bool = False,
     key: PRNGKeyArray,
 ) -> tuple[Walkers, Segment]:
-    """Take some steps of the game of player and opponent in all episodes; policies see scaled features."""
+    """Take some steps of the game of player and opponent in all episodes.
+
+    Policies see scaled features, and act in `units`, those of the world if omitted.
+    """
     count, size = walkers.ages.shape[0], players.player.log_deviation.shape[-1]
     draw_size = field.world.draw_size
 
@@ -130,7 +134,8 @@ def walk(
         action = jnp.where(by_player[:, None], ours, theirs)
         densities = [side.log_density(inputs, action) for side in (players.player, players.opponent)]
         draws = jax.random.uniform(noise, (count, draw_size), dtype=float)
-        after = field.step(walkers.states, action, draws)
+        executed = action if units is None else action * units
+        after = field.step(walkers.states, executed, draws)
         ended = field.terminal(after)
         # A simulation that has blown up ends its episode, and what it shows is not learned from.
         after = jnp.where(jnp.isfinite(after).all(-1, keepdims=True), after, walkers.states)

@@ -49,9 +49,10 @@ class Learned(Judge):
 
 
 class Setting(eqx.Module):
-    """What does not change during a training."""
+    """What does not change during a training; policies act in `units` of the world's actions, if there are some."""
 
     field: Any
+    units: Float[Array, "*batch a"] | None
     alpha: Float[Array, "*batch"]
     discount: Float[Array, "*batch"]
     config: PPOConfig = eqx.field(static=True)

@@ -77,6 +77,7 @@ def test_at_alpha_one_the_opponent_learns_nothing():
     fit = fit_imitation(physics.make("pendulum"), STANDING, alpha=1.0, config=SMALL, key=KEY)
     assert float(np.abs(fit.opponent.weights[-1]).max()) == 0  # As it began: its mean is zero everywhere.
     assert float(np.abs(fit.player.weights[-1]).max()) > 0
+    np.testing.assert_allclose(fit.opponent.deviation, 0.6 * 2, rtol=1e-5)  # Torques reach ±2.
 
 
 def test_a_learned_reward_of_other_observations_is_refused(found):

@@ -42,6 +42,7 @@ class VectorWorld:
         self.environments: int = int(envs.num_envs)
         self.horizon: int = _horizon_of(envs) if horizon is None else as_count("the horizon", horizon, 1)
         self.action_size: int = self._choice or len(self._low)
+        self.bounds: tuple[np.ndarray, np.ndarray] | None = None if self._choice else (self._low, self._high)
         self._ages = np.zeros(self.environments, int)
         self._pending = np.zeros(self.environments, bool)
         self.width: int = self.reset().shape[1]

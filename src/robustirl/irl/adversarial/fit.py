@@ -195,6 +195,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
             memories = [judge.create(first) for judge, (first, _) in zip(judges, split, strict=True)]
         self.setting, self.judge, self.memory = stacked(settings, judges, memories)
         self.scales = jax.tree.map(np.asarray, self.judge.scale)
+        self.units = [setting.units for setting in settings]
         self.keys = jnp.stack([second for _, second in split])
 
     def begin(self) -> Any:
@@ -228,7 +229,8 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         agents, memory, scale, log = jax.tree.map(
             lambda leaf: leaf[index], (run.agents, run.memory, self.scales, progress)
         )
-        players = [folded(side, agents.scale) for side in (agents.players.player, agents.players.opponent)]
+        units = self.units[index]
+        players = [folded(side, agents.scale, units) for side in (agents.players.player, agents.players.opponent)]
         seen = self.demonstrations[index]
         mixed = np.asarray(run.recent[index]).reshape(-1, seen.width)
         expert = _sample(np.concatenate(seen.observations))
@@ -284,7 +286,17 @@ def _walk_alone(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> 
         walkers = Walkers(states, jnp.zeros(count, int), jnp.zeros(count, dtype=float))
         alone = Players(agents.players.player, agents.players.player)
         alpha, horizon = jnp.ones((), dtype=float), setting.horizon
-        _, segment = walk(field, alone, agents.scale, alpha, walkers, steps=horizon, horizon=horizon, key=second)
+        _, segment = walk(
+            field,
+            alone,
+            agents.scale,
+            alpha,
+            walkers,
+            steps=horizon,
+            horizon=horizon,
+            units=setting.units,
+            key=second,
+        )
         return segment.features
 
     return jax.vmap(one)(setting, agents, keys)
@@ -298,7 +310,7 @@ def _visited(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> np.
     if not isinstance(setting.field, HostField):
         return np.asarray(_player_states(setting, agents, keys))
     own: Agents = jax.tree.map(lambda leaf: leaf[0], agents)
-    policy = folded(own.players.player, own.scale)
+    policy = folded(own.players.player, own.scale, None if setting.units is None else setting.units[0])
     whole = episodes_of(setting.field.world, policy, episodes=ALONE, mean_action=False, key=keys[0])
     return np.concatenate([one.features[:, 0] for one in whole])[None]
 
