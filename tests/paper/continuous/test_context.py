@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -166,3 +167,36 @@ def test_the_first_paths_are_kept_and_returns_are_sums(monkeypatch):
     assert measured[1:] == ("ends", "lengths")
     assert (paths.shape, paths.dtype) == ((6, 151, 2), np.float32)
     assert paths[1, 2].tolist() == [34.0, 35.0]  # The third state of the second path: 2 · 16 + 2.
+
+
+def test_the_best_sound_attempt_is_the_expert(monkeypatch):
+    """An attempt earns the number of its key: nine is not sound, and eight earns what is no number."""
+
+    def solve(world, *, config, key, throw):
+        assert (config, throw) == ("config", False)
+        number = world + jax.random.key_data(key)[-1]
+        return SimpleNamespace(player=number, sound=number != 9)
+
+    def evaluation(world, policy, episodes, key):
+        assert episodes == context.JUDGED
+        return SimpleNamespace(mean_return=jnp.where(policy == 8, jnp.nan, policy)), None
+
+    monkeypatch.setattr(context, "solve_game", solve)
+    monkeypatch.setattr(context, "_evaluation", evaluation)
+    keys = jax.random.wrap_key_data(jnp.array([[[0, n] for n in row] for row in ((1, 9, 5), (8, 2, 3))], jnp.uint32))
+    given: Any = (jnp.zeros(2), keys, keys[:, 0], "config")
+    players, sound = context._train(*given)
+    assert (players.tolist(), sound.tolist()) == ([5.0, 3.0], [True, True])
+
+
+@pytest.mark.parametrize(("device", "batched"), [("cpu", False), ("gpu", True)])
+def test_members_of_a_batch_go_one_by_one_on_a_cpu_alone(monkeypatch, device, batched):
+    seen = []
+
+    def double(value, other):
+        seen.append("Batch" in type(value).__name__)
+        return value + other
+
+    monkeypatch.setattr(jax, "default_backend", lambda: device)
+    assert context._over(double, jnp.arange(2), jnp.arange(2)).tolist() == [0, 2]
+    assert seen == [batched]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from robustirl import envs
 from robustirl.demonstrations import Choices
 from robustirl.errors import InvalidInputError
 from robustirl.irl import fit as learn
@@ -412,3 +413,9 @@ def test_others_are_fitted_together_with_the_weakest_prior_that_one_of_them_need
     assert (asked["penalty"], asked["objective"]) == (0.0, "likelihood")
     buses_ways.policy_of_others(groups[::2], one_state([0]), COSTS)
     assert asked["penalty"] == 0.01
+
+
+def test_the_cost_of_a_month_has_two_features():
+    costs = buses_groups.cost_model()
+    assert np.asarray(costs.features)[2].tolist() == [[-0.002, 0.0], [0.0, -1.0]]  # Mileage if kept; a new engine.
+    assert costs.names == envs.buses(4).feature_names
