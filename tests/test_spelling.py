@@ -1,5 +1,6 @@
 """One spelling, the American one, in the code, the tests and the pages."""
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -16,8 +17,7 @@ BRITISH = re.compile(
     rf"(?:{STEMS})is(?:e[ds]?|ers?|ing|ations?)(?![a-z])|analys(?:ed|er|ing)(?![a-z])"
     r"|(?:label|model|travel|signal|cancel|level|total|channel)l(?:ed|ing)(?![a-z])"
     r"|learnt|spoilt|burnt|colour|behaviour|neighbour|favour|honour|rigour|labour|centre|metre(?![a-z])|grey|judgement"
-    r"|acknowledgement|catalogue|artefact|defence|licence|whilst|programme(?![a-z])|\bper cent\b",
-    re.IGNORECASE,
+    r"|acknowledgement|catalogue|artefact|defence|licence|whilst|programme(?![a-z])",
 )
 """Words that are spelled otherwise in American English, wherever they stand in a name."""
 KEPT = re.compile(
@@ -29,9 +29,16 @@ OTHERS = ("tests/reliability/corpus/", "benchmarks/peers/", "src/robustirl/paper
 TEXT = (".py", ".md", ".js", ".css", ".jinja", ".csv", ".toml", ".yml", ".cff", "Makefile")
 
 
+@functools.cache
+def is_british(word: str) -> bool:
+    return BRITISH.search(word) is not None
+
+
 def british(text: str) -> list[str]:
-    """The words of a text that are spelled the British way."""
-    return [found.group() for found in BRITISH.finditer(KEPT.sub("", text))]
+    """The words of a text that are spelled the British way; a name such as `look.colour` is several words."""
+    words = set(re.findall("[a-z]+", KEPT.sub("", text).lower()))  # Each once: that takes a fraction of the time.
+    two = ["per cent"] if re.search(r"\bper cent\b", text, re.IGNORECASE) else []
+    return sorted(filter(is_british, words)) + two
 
 
 def test_words_are_spelled_the_american_way():
@@ -51,4 +58,5 @@ def test_words_are_spelled_the_american_way():
 def test_the_rule_sees_words_names_and_titles():
     words = ["Learnt", "optimiser", "look.colour", "generalised_advantages", "modelled", "analysing", "normalise"]
     assert [word for word in words if british(word)] == words
+    assert british("A colour, 10 per cent of it Grey") == ["colour", "grey", "per cent"]
     assert british("learned, optimizer, color, noise, raised, promise, analyses, otherwise, modeled, premise") == []

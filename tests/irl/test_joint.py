@@ -1,5 +1,7 @@
 """One reward from several experts in several worlds."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -15,11 +17,15 @@ from robustirl.rewards import LinearReward, TabularReward
 
 ENV = ThreeState()
 WORLDS = [ENV.mdp(noise) for noise in (0.0, 0.1)]
-RHOS = [np.asarray(state_occupancy(world, expert_policy(world, ENV.reward))) for world in WORLDS]
+
+
+@functools.cache  # Not at the top: every worker collects this file, and one runs it.
+def rhos():
+    return [np.asarray(state_occupancy(world, expert_policy(world, ENV.reward))) for world in WORLDS]
 
 
 def test_one_reward_explains_experts_of_one_reward_in_every_world():
-    joint = fit_jointly(WORLDS, RHOS)
+    joint = fit_jointly(WORLDS, rhos())
     assert joint.occupancy_gaps == pytest.approx([0, 0], abs=1e-3)
     assert joint.reward.shape == (3,)
     for world, player in zip(WORLDS, joint.players, strict=True):
@@ -28,9 +34,9 @@ def test_one_reward_explains_experts_of_one_reward_in_every_world():
 
 @pytest.mark.slow
 def test_an_expert_alone_is_an_ordinary_fit_and_alphas_differ_by_world():
-    alone = fit_jointly(WORLDS[:1], RHOS[:1], tolerance=1e-7)
-    assert alone.players[0] == pytest.approx(np.asarray(fit(WORLDS[0], RHOS[0], tolerance=1e-7).player), abs=1e-5)
-    robust = fit_jointly([WORLDS[0], WORLDS[0]], RHOS, [1.0, 0.95], throw=False)
+    alone = fit_jointly(WORLDS[:1], rhos()[:1], tolerance=1e-7)
+    assert alone.players[0] == pytest.approx(np.asarray(fit(WORLDS[0], rhos()[0], tolerance=1e-7).player), abs=1e-5)
+    robust = fit_jointly([WORLDS[0], WORLDS[0]], rhos(), [1.0, 0.95], throw=False)
     assert robust.alphas.tolist() == [1.0, 0.95]
     assert not np.allclose(robust.players[0], robust.players[1])
 
@@ -77,11 +83,11 @@ def test_alpha_is_selected_for_every_expert_by_its_own_demonstrations():
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
-        (lambda: fit_jointly(WORLDS, RHOS[:1]), "2 worlds and 1 experts were given"),
-        (lambda: fit_jointly([WORLDS[0], ThreeState(discount=0.5).mdp()], RHOS), "world 1 has .* discount 0.5"),
-        (lambda: fit_jointly(WORLDS, RHOS, "auto"), "expert 0 is given by an occupancy, which does not tell α"),
-        (lambda: fit_jointly(WORLDS, RHOS, [1.0]), "1 alphas were given for 2 worlds"),
-        (lambda: fit_jointly(WORLDS, RHOS, weights=[1.0, -1.0]), "but 2 numbers above 0 are needed"),
+        (lambda: fit_jointly(WORLDS, rhos()[:1]), "2 worlds and 1 experts were given"),
+        (lambda: fit_jointly([WORLDS[0], ThreeState(discount=0.5).mdp()], rhos()), "world 1 has .* discount 0.5"),
+        (lambda: fit_jointly(WORLDS, rhos(), "auto"), "expert 0 is given by an occupancy, which does not tell α"),
+        (lambda: fit_jointly(WORLDS, rhos(), [1.0]), "1 alphas were given for 2 worlds"),
+        (lambda: fit_jointly(WORLDS, rhos(), weights=[1.0, -1.0]), "but 2 numbers above 0 are needed"),
     ],
 )
 def test_bad_requests_are_one_sentence(attempt, message):
@@ -99,7 +105,7 @@ def test_choices_side_by_side_keep_their_groups_apart():
 
 def test_an_alpha_is_for_all_worlds_or_one_for_each(refused):
     def alphas(given):
-        return module._alphas(WORLDS, RHOS, given, TabularReward(3), "occupancy", {}).tolist()
+        return module._alphas(WORLDS, rhos(), given, TabularReward(3), "occupancy", {}).tolist()
 
     assert alphas(0.75) == [0.75, 0.75]
     assert alphas([0.75, 1]) == [0.75, 1.0]

@@ -76,18 +76,22 @@ def same(first, second):
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
-NETWORK = NetworkReward(np.eye(3), key=jax.random.key(3), width=4, depth=2)
+@functools.cache  # Not at the top: every worker collects this file, and one runs it.
+def network():
+    return NetworkReward(np.eye(3), key=jax.random.key(3), width=4, depth=2)
+
+
 TREES = {
-    "array": jnp.asarray([1.5, -0.0, np.inf]),
-    "network": NETWORK.initial_parameters(),
-    "nested": {"b": [jnp.zeros(2), jnp.ones((1, 2))], "a": (jnp.asarray(3.0), None)},
-    "empty": (),
+    "array": lambda: jnp.asarray([1.5, -0.0, np.inf]),
+    "network": lambda: network().initial_parameters(),
+    "nested": lambda: {"b": [jnp.zeros(2), jnp.ones((1, 2))], "a": (jnp.asarray(3.0), None)},
+    "empty": lambda: (),
 }
 
 
 @pytest.mark.parametrize("name", TREES)
 def test_a_fit_comes_back_bit_for_bit(name, tmp_path):
-    fit = made(TREES[name])
+    fit = made(TREES[name]())
     save_fit(fit, tmp_path / "fit.npz")
     same(load_fit(tmp_path / "fit.npz"), fit)
     assert load_fit(tmp_path / "fit.npz").verdict.status == Status.STOPPED
@@ -95,8 +99,8 @@ def test_a_fit_comes_back_bit_for_bit(name, tmp_path):
 
 
 PARAMETERS = {
-    "default": {},
-    "plain": {
+    "default": dict,
+    "plain": lambda: {
         "alpha": np.float64(0.1 + 0.2),
         "reward": "tabular",
         "optimizer": LBFGS,
@@ -108,15 +112,15 @@ PARAMETERS = {
         "planner_tolerance": 1e-9,
         "throw": False,
     },
-    "tabular": {"reward": TabularReward(3), "alpha": "auto"},
-    "linear": {"reward": LinearReward(np.arange(6.0).reshape(3, 2)), "initial_parameters": jnp.ones(2)},
-    "network": {"reward": NETWORK, "initial_parameters": NETWORK.initial_parameters()},
+    "tabular": lambda: {"reward": TabularReward(3), "alpha": "auto"},
+    "linear": lambda: {"reward": LinearReward(np.arange(6.0).reshape(3, 2)), "initial_parameters": jnp.ones(2)},
+    "network": lambda: {"reward": network(), "initial_parameters": network().initial_parameters()},
 }
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_an_estimator_comes_back_with_its_parameters(name, tmp_path):
-    model = fitted(**PARAMETERS[name])
+    model = fitted(**PARAMETERS[name]())
     model.save(tmp_path / "model.npz")
     again = RobustIRL.load(tmp_path / "model.npz")
     same(again.fit_, model.fit_)

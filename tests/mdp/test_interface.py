@@ -1,5 +1,7 @@
 """What kernels and chains answer about their storage, on one world in every form."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,16 +17,24 @@ EXISTS = ARRAY.sum(-1, keepdims=True) > 0
 NOISY = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * WEIGHTS[:, None, None] * ANYWHERE
 # A random action of those that exist: state 0 has one, the others two.
 MISTAKEN = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * (WEIGHTS / [1, 2, 2])[:, None, None] * ARRAY.sum(1)[:, None]
-KERNELS = {
-    "array": DenseKernel(ARRAY),
-    "lists": BANDED.to_lists(),
-    "diagonals": BANDED,
-    "noisy diagonals": MixtureKernel(BANDED, WEIGHTS, ANYWHERE),
-    "noisy lists": MixtureKernel(BANDED.to_lists(), WEIGHTS, ANYWHERE),
-    "mistaken lists": WrongActionKernel(BANDED.to_lists(), WEIGHTS),
-    "parts": KroneckerKernel(BANDED.to_lists(), [[[1.0]]]),  # The second part has one state that never changes.
-}
-EVERY = pytest.mark.parametrize("kind", KERNELS)
+KINDS = ("array", "lists", "diagonals", "noisy diagonals", "noisy lists", "mistaken lists", "parts")
+
+
+@functools.cache  # Not at the top: every worker collects this file, and one runs it.
+def kernels():
+    lists = BANDED.to_lists()
+    return {
+        "array": DenseKernel(ARRAY),
+        "lists": lists,
+        "diagonals": BANDED,
+        "noisy diagonals": MixtureKernel(BANDED, WEIGHTS, ANYWHERE),
+        "noisy lists": MixtureKernel(lists, WEIGHTS, ANYWHERE),
+        "mistaken lists": WrongActionKernel(lists, WEIGHTS),
+        "parts": KroneckerKernel(lists, [[[1.0]]]),  # The second part has one state that never changes.
+    }
+
+
+EVERY = pytest.mark.parametrize("kind", KINDS)
 
 
 def expected(kind: str) -> np.ndarray:
@@ -33,7 +43,7 @@ def expected(kind: str) -> np.ndarray:
 
 @EVERY
 def test_arrays_and_rows_are_those_of_the_world(kind):
-    kernel = KERNELS[kind]
+    kernel = kernels()[kind]
     np.testing.assert_allclose(kernel.to_array(), expected(kind), atol=1e-15)
     read = kernel.row_reader()
     np.testing.assert_allclose(read(1, 3), expected(kind)[1:3], atol=1e-15)
@@ -42,12 +52,12 @@ def test_arrays_and_rows_are_those_of_the_world(kind):
 
 @EVERY
 def test_diagonals_are_those_of_the_storage(kind):
-    assert KERNELS[kind].diagonals == ((-1, 0, 1) if "diagonals" in kind else None)
+    assert kernels()[kind].diagonals == ((-1, 0, 1) if "diagonals" in kind else None)
 
 
 @EVERY
 def test_lists_and_the_rank_one_part_make_up_the_kernel(kind):
-    lists, noise = KERNELS[kind].successor_lists(), KERNELS[kind].rank_one()
+    lists, noise = kernels()[kind].successor_lists(), kernels()[kind].rank_one()
     assert (lists is None) == (kind == "array")
     assert (noise is not None) == ("noisy" in kind)
     if lists is not None:
@@ -62,7 +72,7 @@ def test_lists_and_the_rank_one_part_make_up_the_kernel(kind):
 @EVERY
 def test_the_sparse_part_and_the_rank_one_part_make_up_the_chain(kind):
     policy = np.array([[1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
-    chain = KERNELS[kind].chain(list(jnp.asarray(policy).T))
+    chain = kernels()[kind].chain(list(jnp.asarray(policy).T))
     matrix, noise = chain.sparse_part().toarray(), chain.rank_one()
     assert (noise is not None) == ("noisy" in kind)
     if noise is not None:
@@ -109,7 +119,7 @@ def _answers(kernels):
 
 
 def test_all_answers_are_those_of_the_array():
-    for kind, found in _answers(KERNELS).items():
+    for kind, found in _answers(kernels()).items():
         rows = expected(kind)
         wanted = (
             rows @ VALUE,
@@ -128,7 +138,7 @@ def test_all_answers_are_those_of_the_array():
 
 @EVERY
 def test_sparse_rows_and_further_states(kind):
-    kernel, rows = KERNELS[kind], expected(kind)
+    kernel, rows = kernels()[kind], expected(kind)
     np.testing.assert_allclose(kernel.to_sparse().toarray(), rows.reshape(6, 3), atol=1e-15)
     assert np.asarray(kernel.available()).tolist() == [[True, False], [True, True], [True, True]]
     larger = kernel.padded(5, 3)

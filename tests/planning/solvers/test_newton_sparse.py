@@ -12,17 +12,16 @@ from robustirl.planning.solvers.newton_sparse import solve_sparse
 from tests.planners import newton, newton_sparse
 
 RNG = np.random.default_rng(0)
-BANDED = BandedChain(
-    (jnp.array([0.5, 0.2, 0.3, 0.6, 1.0]), jnp.array([0.5, 0.8, 0.7, 0.4, 0.0])), (0, 1)
-)  # Stay, or go on to the next; the last one stays.
+STAY, GO = np.array([0.5, 0.2, 0.3, 0.6, 1.0]), np.array([0.5, 0.8, 0.7, 0.4, 0.0])  # The last state is never left.
+BANDED = BandedChain((jnp.asarray(STAY), jnp.asarray(GO)), (0, 1))
 LISTS = ListChain(jnp.asarray(RNG.integers(5, size=(2, 5))), jnp.asarray(RNG.dirichlet(np.ones(2), size=5).T))
 CHAINS = {
     "array": DenseChain(jnp.asarray(RNG.dirichlet(np.ones(5), size=5))),
     "diagonals": BANDED,
     "lists": LISTS,
     "disturbed": DisturbedChain(
-        BandedChain(tuple(0.7 * w for w in BANDED.weights), BANDED.offsets),
-        jnp.full(5, 0.3),
+        BandedChain((jnp.asarray(0.7 * STAY), jnp.asarray(0.7 * GO)), BANDED.offsets),
+        jnp.asarray(np.full(5, 0.3)),
         jnp.asarray(RNG.dirichlet(np.ones(5))),
     ),
 }
