@@ -1,12 +1,17 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOptionalSubscript=false, reportMissingImports=false
+# pyright: reportOptionalSubscript=false, reportMissingImports=false, reportOptionalIterable=false
 """Recordings of vectors: arrays, files, Minari datasets, refusals."""
 
+from types import SimpleNamespace
+
+import jax
 import numpy as np
 import pytest
+from inline_snapshot import snapshot
 
-from robustirl.demonstrations import Recordings
+from robustirl.demonstrations import Recordings, record, recordings
 from robustirl.errors import InvalidInputError
+from tests.control.test_host_training import STILL
 
 SEEN = [np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2)]
 DONE = [np.array([[1.0], [2.0]]), np.array([[3.0]])]
@@ -81,3 +86,103 @@ def test_some_of_the_episodes():
         assert (len(part), part.steps, list(part.terminated)) == (1, 2, [True])
         assert (part.actions is None) == (actions is None)
         assert actions is None or part.actions[0].tolist() == [[1], [1]]  # pyright: ignore[reportOptionalSubscript]
+
+
+def refusal(function, *given, **more):
+    with pytest.raises(InvalidInputError) as caught:
+        function(*given, **more)
+    return str(caught.value)
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_refusals_name_the_episode_and_what_is_needed():
+    make = Recordings.from_arrays
+    assert refusal(make, "walk") == snapshot("observations is 'walk', but a list with one entry an episode is needed.")
+    assert refusal(make, SEEN, 3) == snapshot("actions is 3, but a list with one entry an episode is needed.")
+    assert refusal(make, SEEN, DONE, terminated=True) == snapshot(
+        "terminated is True, but a list with one entry an episode is needed."
+    )
+    assert refusal(make, None) == snapshot("observations is None, but a list with one entry an episode is needed.")
+    assert refusal(make, [SEEN[0], SEEN[1][:1]]) == snapshot(
+        "the observations of episode 1 have the shape (1, 2), but two or more rows of 2 numbers are needed, as in"
+        " episode 0."
+    )
+    assert refusal(make, SEEN, DONE[:1]) == snapshot(
+        "there are actions of 1 episodes for 2 episodes; give one array each."
+    )
+    assert refusal(make, SEEN, [DONE[0], [[1.0, 2.0]]]) == snapshot(
+        "episode 1 has 2 observations and actions of the shape (1, 2), but one observation more than actions is"
+        " needed, and 1 numbers an action."
+    )
+    assert refusal(make, [[["a"], ["b"]]]) == snapshot(
+        "the observations of episode 0 are no array of numbers (they are of type <U1); give rows of one length."
+    )
+    assert refusal(make, [[1.0, 2.0]]) == snapshot(
+        "the observations of episode 0 have the shape (2,), but a row for each step is needed."
+    )
+    assert refusal(make, [np.zeros((2, 0))]) == snapshot(
+        "the observations of episode 0 have the shape (2, 0), but a row for each step is needed."
+    )
+    for end in (2, -1, 1.0, "yes", None):
+        assert refusal(make, SEEN, terminated=[True, end]).startswith(f"terminated holds {end!r}, but True or False")
+    assert make(SEEN, terminated=[np.True_, 0]).terminated == (True, False)
+    assert make(SEEN).terminated == (False, False)
+    assert repr(make(SEEN, DONE)) == "Recordings(2 episodes, 3 steps of 2 numbers, with actions)"
+    assert repr(make(SEEN)) == "Recordings(2 episodes, 3 steps of 2 numbers, without actions)"
+    assert make(SEEN, DONE).without_actions().actions is None
+
+
+def test_files_that_hold_no_recordings_are_refused(tmp_path):
+    path = tmp_path / "walks.npz"
+    assert "walks.npz cannot be read (" in refusal(Recordings.load, path)
+    assert refusal(Recordings.from_arrays(SEEN).save, tmp_path / "none" / "walks.npz").startswith(str(tmp_path))
+    rows = {"observations": np.zeros((5, 2)), "terminated": np.zeros(2, bool)}
+    for lengths in ([[3, 2]], [3.0, 2.0], [4, 1], [3, 3], [2, 2]):
+        np.savez(path, lengths=np.array(lengths), **rows)
+        assert f"its lengths {lengths} do not cut its 5 rows into episodes" in refusal(Recordings.load, path)
+    np.savez(path, lengths=np.array([3, 2], np.uint8), **rows)
+    assert Recordings.load(path).steps == 3
+
+
+def test_what_was_sampled_is_cut_where_episodes_ended():
+    features, executed = np.arange(12.0).reshape(4, 3, 1), np.arange(9.0).reshape(3, 3, 1) + 100
+    sampled = SimpleNamespace(
+        features=features, executed=executed, lengths=np.array([2, 0, 3]), terminated=np.array([True, True, False])
+    )
+    found = Recordings.from_episodes(sampled)
+    assert [array[:, 0].tolist() for array in found.observations] == [[0, 3, 6], [2, 5, 8, 11]]
+    assert [array[:, 0].tolist() for array in found.actions] == [[100, 103], [102, 105, 108]]
+    assert found.terminated == (True, False)
+
+
+def test_environments_that_step_themselves_are_recorded(monkeypatch):
+    whole = [
+        SimpleNamespace(
+            features=np.arange(2.0 * length).reshape(length, 1, 2),
+            next_features=np.arange(2.0 * length).reshape(length, 1, 2) + 2,
+            actions=np.full((length, 1, 1), 0.5),
+            terminated=np.arange(length)[:, None] == ended,
+        )
+        for length, ended in ((2, 1), (3, 0))
+    ]
+    asked = []
+    monkeypatch.setattr(recordings, "episodes_of", lambda *given, **options: asked.append((given, options)) or whole)
+    found = recordings._record_host("a world", STILL, 2, True, "a key")
+    assert [array[:, 0].tolist() for array in found.observations] == [[0, 2, 4], [0, 2, 4, 6]]
+    assert [array.tolist() for array in found.actions] == [[[0.5]] * 2, [[0.5]] * 3]
+    assert found.terminated == (True, False)
+    ((world, _), options) = asked[0]
+    assert (world, options) == ("a world", {"episodes": 2, "mean_action": True, "key": "a key"})
+
+
+def test_the_horizon_of_a_recording(monkeypatch):
+    asked = []
+    sampled = SimpleNamespace(features=SEEN[0][:, None], executed=DONE[0][:, None], lengths=[2], terminated=[True])
+    monkeypatch.setattr(recordings, "collect", lambda *_, **options: asked.append(options) or sampled)
+    key = jax.random.key(0)
+    for world in (SimpleNamespace(), SimpleNamespace(horizon=7)):
+        record(world, STILL, key=key)
+        record(world, STILL, horizon=3, episodes=2, mean_action=True, key=key)
+    assert [one["horizon"] for one in asked] == [200, 3, 7, 3]
+    assert [(one["episodes"], one["mean_action"]) for one in asked] == [(16, False), (2, True)] * 2
+    assert refusal(record, SimpleNamespace(), STILL, horizon=0, key=key).startswith("the horizon is 0, but")

@@ -87,9 +87,9 @@ class Recordings:
             done = tuple(_matrix(f"the actions of episode {i}", array) for i, array in enumerate(actions))
             _require_pairs(seen, done)
         ends = (False,) * len(seen) if terminated is None else tuple(terminated)
-        wrong = next((end for end in ends if not (isinstance(end, bool | np.bool_ | int) and end in (0, 1))), None)
-        if wrong is not None:
-            raise InvalidInputError(f"terminated holds {short_repr(wrong)}, but True or False is needed.")
+        wrong = [end for end in ends if not (isinstance(end, bool | np.bool_ | int) and end in (0, 1))]
+        if wrong:
+            raise InvalidInputError(f"terminated holds {short_repr(wrong[0])}, but True or False is needed.")
         ends = tuple(bool(end) for end in ends)
         if len(ends) != len(seen):
             raise InvalidInputError(

@@ -5,10 +5,13 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_alpha, sample_demonstrations
-from robustirl.demonstrations.estimation.alpha import SMALLEST_ALPHA, _from_actions, _from_states, _Pooled
+from robustirl.demonstrations.estimation import alpha as module
+from robustirl.demonstrations.estimation.alpha import SMALLEST_ALPHA, _astray, _from_actions, _from_states, _Pooled
+from robustirl.demonstrations.estimation.chain import transition_counts
 from robustirl.demonstrations.estimation.pairs import PairBounds
 from robustirl.envs.noise import noisy_kernel
 from robustirl.mdp import MDP, SuccessorKernel, uniform_policy
@@ -270,3 +273,106 @@ def test_what_actions_tell_by_hand():
     )
     for pairs in (None, pair(0.0, 0.0, 0.25)):
         assert "in a pair; α = 1 is a default." in _from_actions(open_, pairs, 0.9).note
+
+
+CYCLE = MDP(np.eye(3)[[1, 2, 0]][:, None], discount=0.9)  # One action, from every state to the next.
+
+
+def around(moves, stray=0):
+    """One episode of so many moves with actions, of which some stay where they are."""
+    states = np.concatenate([[0], np.cumsum(np.arange(moves) >= stray) % 3])
+    return Demonstrations.from_arrays([states], [[0] * moves])
+
+
+def test_moves_that_are_too_few_by_hand():
+    found = estimate_alpha(CYCLE, around(29), confidence=0.9)
+    note = "29 moves are too few to tell anything; at least 30 are needed, so α stays 1."
+    assert dataclasses.astuple(found) == (1.0, 0.0, 1.0, False, note, "actions", 0.0, 29, 0.9, "unknown")
+    assert estimate_alpha(CYCLE, around(29), actions=False).method == "states"
+    assert estimate_alpha(CYCLE, around(30)).note.startswith("0.00% of 30 moves went astray")
+
+
+def test_one_episode_is_pooled_by_hand():
+    # Ten of forty moves stray, which the world never does. Two bounds of 95 % share the error of 90 %, and each is
+    # two-sided: the exact lower end is a quantile of a beta distribution. One episode has no halves for pairs.
+    found = estimate_alpha(CYCLE, around(40, 10), confidence=0.9)
+    low = stats.beta.ppf(0.025, 10, 31)
+    assert found.note == (
+        "25.00% of 40 moves went astray, where the learner's world explains 0.00%: the expert's world is the noisier"
+        " one."
+    )
+    assert told(found) == pytest.approx((0.75, SMALLEST_ALPHA, 1 - low, True, "noisier"))
+    assert (found.excess, found.moves, found.confidence) == (0.25, 40, 0.9)
+    states = estimate_alpha(CYCLE, around(40, 10), actions=False, confidence=0.9)
+    assert told(states) == pytest.approx((0.75, SMALLEST_ALPHA, 1 - stats.beta.ppf(0.05, 10, 31), False, "noisier"))
+
+
+def test_shares_are_pooled_by_hand():
+    counts, astray, expected = np.array([2, 6, 12]), np.array([True, False, True]), np.array([0.5, 0.25, 0.125])
+    found = _Pooled.of(astray, expected, counts, 0.8)
+    most = (1 + 1.5 + 1.5) / 20
+    assert (found.excess, found.moves, found.confidence) == (pytest.approx(0.7 - most), 20, 0.8)
+    assert found.low == pytest.approx(stats.beta.ppf(0.1, 14, 7) - most)
+    assert found.high == pytest.approx(stats.beta.ppf(0.9, 15, 6) - most)
+    assert found.share == "70.00% of 20 moves went astray, where the learner's world explains 20.00%"
+    assert _from_actions(found, dataclasses.replace(pair(0.0, 0.0, 0.25), relabeled=0.25), 0.8).note.startswith(
+        "25% of the moves use an action that has the outcomes of another one in the learner's world, which the learner"
+        " can reproduce, so they are compared with that one; 70.00%"
+    )
+    # A mismatch that leaves less than the smallest α: its ends are kept inside.
+    assert told(_from_actions(pooled(1.0, 0.98, 1.0), None, 0.8)) == (0.05, 0.05, 0.05, True, "noisier")
+    assert told(_from_actions(pooled(0.3, 0.2, 0.4), pair(0.1, 0.1, 0.2), 0.8)) == (0.7, 0.7, 0.8, True, "noisier")
+    # An upper bound of just 0.05 rules a mismatch out.
+    assert _from_actions(pooled(0.0, 0.0, 0.1), pair(0.0, 0.0, 0.05), 0.8).decisive
+
+
+@pytest.mark.parametrize("chunk", [2**24, 1])
+def test_arrays_and_the_rule_by_hand(monkeypatch, chunk):
+    """Of three states and two actions, one of which state 2 does not have; rows are read at once, or one by one."""
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    rows = np.array(
+        [[[0.7, 0.2, 0.1], [0.2, 0.4, 0.4]], [[0.1, 0.8, 0.1], [0.6, 0.3, 0.1]], [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]]
+    )
+    mask = np.array([[True, True], [True, True], [True, False]])
+    learner = MDP(rows, discount=0.9, mask=mask)
+    moves = [[s, t] for s in range(3) for t in range(3)]
+    with_actions = transition_counts(Demonstrations.from_arrays(moves, [[s // 2] for s, _ in moves]), 3)
+    # The best outcomes are 0.7 and 0.4, 0.8 and 0.6, 0.5: what has less than half of the least of them is astray.
+    astray, expected = _astray(learner, with_actions)
+    assert astray.tolist() == [False] * 5 + [True] * 2 + [False] * 2
+    np.testing.assert_allclose(expected, [0] * 3 + [0.1] * 3 + [0.2] * 3, atol=1e-12)
+    taken = transition_counts(
+        Demonstrations.from_arrays(moves, [[0]] * 3 + [[1]] * 3 + [[0]] * 3), 3, with_actions=True
+    )
+    astray, expected = _astray(learner, taken)
+    assert astray.tolist() == [False, True, True, False, False, True, True, False, False]
+    np.testing.assert_allclose(expected, [0.3] * 3 + [0.1] * 3 + [0.2] * 3, atol=1e-12)
+
+    noisy, calm = rows.copy(), rows.copy()
+    noisy[1, 0], noisy[0, 0] = [0.2, 0.7, 0.1], [0.9, 0.1, 0.0]  # Noisier by 0.2, and calmer by 0.4.
+    calm[0, 0] = [0.9, 0.1, 0.0]
+    noisy[2, 1] = calm[2, 1] = [0.0, 1.0, 0.0]  # Which nobody has.
+    told_by = [estimate_alpha(learner, around(1), expert_mdp=MDP(e, discount=0.9, mask=mask)) for e in (noisy, calm)]
+    told_by.append(estimate_alpha(learner, around(1), expert_mdp=learner, confidence=0.9))
+    assert [told(found) for found in told_by] == [
+        pytest.approx((0.9, 0.9, 0.9, True, "noisier")),
+        (1, 1, 1, True, "calmer"),
+        (1, 1, 1, True, "unknown"),
+    ]
+    assert [(found.moves, found.confidence, found.method) for found in told_by] == [
+        (0, 0.95, "kernel"),
+        (0, 0.95, "kernel"),
+        (0, 0.9, "kernel"),
+    ]
+    assert [found.excess for found in told_by] == pytest.approx([0.1, 0, 0])
+    assert [found.note for found in told_by] == [
+        "the worlds are 0.2 apart where the expert's is the noisier one; 1 - α is half of that.",
+        "the worlds are d_dyn = 0.4 apart, but the expert's is nowhere the noisier one, so α is 1.",
+        "the worlds are 0 apart where the expert's is the noisier one; 1 - α is half of that.",
+    ]
+
+
+def test_blocks_of_states_hold_about_a_chunk(monkeypatch):
+    for chunk, expected in ((2, [(0, 1), (1, 2), (2, 3)]), (3, [(0, 2), (2, 3)]), (6, [(0, 3)])):
+        monkeypatch.setattr(module, "CHUNK", chunk)
+        assert list(module._ranges(CYCLE)) == expected

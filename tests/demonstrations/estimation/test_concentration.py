@@ -40,6 +40,12 @@ def test_the_fewest_episodes(goal, states):
     assert episodes_needed(2.0, 10_000) == 1
 
 
+def test_the_fewest_episodes_by_hand():
+    # One state: sqrt(2 log(1/δ) / m). At δ = exp(-1/2) that is 1 / sqrt(m), and four episodes give a half.
+    for goal, needed in ((1.0, 1), (0.99, 2), (0.5, 4), (0.49, 5), (0.1, 100)):
+        assert episodes_needed(goal * (1 + 1e-12), 1, confidence=1 - math.exp(-0.5)) == needed
+
+
 @pytest.mark.usefixtures("mistyped")
 def test_what_is_no_confidence_is_refused(refused):
     assert as_confidence(0.5) == 0.5

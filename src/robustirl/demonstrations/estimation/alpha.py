@@ -245,10 +245,8 @@ def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
             " in the learner's; no alpha can help."
         )
     noisier = 0.0
-    size = max(1, CHUNK // (mdp.num_states * mdp.num_actions))
     own, others = mdp.kernel.row_reader(), expert_mdp.kernel.row_reader()
-    for first in range(0, mdp.num_states, size):
-        last = min(first + size, mdp.num_states)
+    for first, last in _ranges(mdp):
         rows, expert = np.asarray(own(first, last)), np.asarray(others(first, last))
         top = rows >= rows.max(-1, keepdims=True) - SAME
         lost = ((rows - expert) * top).sum(-1) > SAME
@@ -303,13 +301,16 @@ class _Rows:
 
 def _blocks(mdp: MDP, sources: Int[np.ndarray, " n"]) -> Iterator[tuple[slice, _Rows]]:
     """Yield the learner's rows by blocks of states, with the counted moves (ordered by source) that start there."""
-    states, actions, mask = mdp.num_states, mdp.num_actions, np.asarray(mdp.mask)
-    size = max(1, CHUNK // (states * actions))
-    read = mdp.kernel.row_reader()
-    for first in range(0, states, size):
-        last = min(first + size, states)
+    read, mask = mdp.kernel.row_reader(), np.asarray(mdp.mask)
+    for first, last in _ranges(mdp):
         begin, end = np.searchsorted(sources, (first, last))
         if begin == end:
             continue
         # A kernel may have rows for moves that are not to be had; they are not among what the learner can do.
         yield slice(int(begin), int(end)), _Rows(first, read(first, last) * mask[first:last, :, None])
+
+
+def _ranges(mdp: MDP) -> Iterator[tuple[int, int]]:
+    """Return where the blocks of states begin and end whose rows have about `CHUNK` entries."""
+    size = 1 + CHUNK // (mdp.num_states * mdp.num_actions)
+    return ((first, min(first + size, mdp.num_states)) for first in range(0, mdp.num_states, size))

@@ -14,6 +14,7 @@ distribution x_e over states, and ρ̂ = mean of x_e; with f = ‖ρ̂ - ρ‖�
    episode spreads its mass over some of them. This is `l1_radius_from_data`.
 """
 
+import bisect
 import math
 
 from robustirl.errors import InvalidInputError
@@ -66,16 +67,14 @@ def episodes_needed(radius: float, num_states: int, *, confidence: float = 0.95)
         True
     """
     goal, size = as_positive("the radius", radius), as_count("the number of states", num_states, 1)
-    risk = 1 - as_confidence(confidence)
-    if goal >= 2:
-        return 1
-    needed = max(1, math.ceil(((math.sqrt(size - 1) + _deviation(1, risk)) / goal) ** 2))
-    # The formula inverted, and rounding put right.
-    while l1_radius(needed, size, confidence=confidence) > goal:
-        needed += 1
-    while needed > 1 and l1_radius(needed - 1, size, confidence=confidence) <= goal:
-        needed -= 1
-    return needed
+
+    def enough(count: int) -> bool:
+        return l1_radius(count, size, confidence=confidence) <= goal
+
+    most = 1
+    while not enough(most):
+        most *= 2
+    return 1 + bisect.bisect_left(range(1, most), True, key=enough)
 
 
 def as_confidence(confidence: float) -> float:

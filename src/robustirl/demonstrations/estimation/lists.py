@@ -49,7 +49,7 @@ def as_lists(mdp: MDP) -> Lists | None:
     total = (same * listed[..., None, :]).sum(-1)  # A place that is listed twice has both chances.
     chances = ((1 - weight)[:, None, None] * total + weight[:, None, None] * anywhere[places]) * exists[..., None]
     best = np.where(exists, chances.max(-1), np.inf).min(1)
-    if (weight * anywhere.max(initial=0.0) >= HALF * best).any():
+    if (weight * anywhere.max() >= HALF * best).any():
         return None
     first = ~np.tril(same, -1).any(-1)
     return Lists(places, chances, first, weight, anywhere, exists)
@@ -69,8 +69,8 @@ def astray_from_lists(
         return ~named.any(1), (1 - kept)[source, taken], best[source, taken] >= HALF
     vaguest = np.where(lists.exists, best, np.inf).min(1)
     size, actions, length = lists.places.shape
-    union = lists.places.reshape(size, -1)
-    likely = (lists.chances >= HALF * vaguest[:, None, None]).reshape(size, -1)
+    union = lists.places.reshape(size, actions * length)
+    likely = (lists.chances >= HALF * vaguest[:, None, None]).reshape(union.shape)
     # Likely places, each once: an entry counts if no earlier likely entry of its state names the same place.
     same = union[:, :, None] == union[:, None, :]
     fresh = likely & ~(np.tril(same, -1) & likely[:, None, :]).any(-1)
