@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import types
 from pathlib import Path
@@ -129,24 +130,31 @@ def specs_in(folder: Path):
 
 
 @contextlib.contextmanager
-def cluster():
-    """The address of a cluster of two working nodes, and what kills one of them."""
+def cluster(attempts=3):
+    """The address of a cluster of two working nodes, and what kills one of them.
+
+    Ray gives its own processes half a minute to start, which a busy machine does not always keep.
+    """
     pytest.importorskip("ray")
     command = [sys.executable, Path(__file__).with_name("ray_cluster.py")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        orders, answers = process.stdin, process.stdout
-        assert orders is not None
-        assert answers is not None
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with tempfile.TemporaryFile("w+") as said:
+        for _ in range(attempts):
+            with subprocess.Popen(command, stderr=said, **pipes) as process:
+                orders, answers = process.stdin, process.stdout
+                assert orders is not None
+                assert answers is not None
 
-        def kill_node():
-            print("kill", file=orders, flush=True)
-            assert answers.readline() == "killed\n"
+                def kill_node(orders=orders, answers=answers):
+                    print("kill", file=orders, flush=True)
+                    assert answers.readline() == "killed\n"
 
-        address = answers.readline().strip()
-        assert address, "the cluster did not start"
-        yield address, kill_node
+                address = answers.readline().strip()
+                if address:
+                    yield address, kill_node
+                    return
+        said.seek(0)
+        pytest.fail(f"the cluster did not start: {said.read()[-2000:]}")
 
 
 @pytest.fixture(scope="module")
