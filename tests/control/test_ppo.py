@@ -242,6 +242,12 @@ def test_a_training_is_reported_stretch_by_stretch(monkeypatch):
     assert end == 46
     assert told == [(10 * taken, 460) for taken in range(2, 47, 2)]  # Two updates each.
     np.testing.assert_array_equal(logs, [np.repeat(np.arange(0, 46, 2), 2)])
+    told.clear()
+    total = ppo_training.in_stretches(610)
+    assert total == 630
+    end, _ = ppo_training.take_in_stretches(setting, None, 0, total, lambda *report: told.append(report))  # pyright: ignore
+    assert end == 630  # No update more than was said: 30 each, not 31.
+    assert told[-1] == (6300, 6300)
 
 
 def test_copies_of_a_world():

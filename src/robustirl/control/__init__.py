@@ -32,6 +32,7 @@ from robustirl.control.ppo_training import begin_batch as begin_batch
 from robustirl.control.ppo_training import measure_returns as measure_returns
 from robustirl.control.ppo_training import settle as settle
 from robustirl.control.ppo_training import stacked as stacked
+from robustirl.control.ppo_training import stretch_of as stretch_of
 from robustirl.control.ppo_training import take_batch as take_batch
 from robustirl.control.ppo_training import train_policies as train_policies
 from robustirl.control.ppo_training import train_policy as train_policy

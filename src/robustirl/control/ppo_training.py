@@ -263,11 +263,21 @@ def in_stretches(updates: int) -> int:
     return -(-updates // size) * size
 
 
+def stretch_of(updates: int) -> int:
+    """Return how many updates a stretch has, of a number that `in_stretches` returned: as many as divide it.
+
+    Example:
+        >>> stretch_of(3), stretch_of(147), stretch_of(756)
+        (1, 7, 36)
+    """
+    return next(size for size in range(max(1, updates // STRETCHES), 0, -1) if updates % size == 0)
+
+
 def take_in_stretches(
     setting: Setting, judge: Judge, run: Run, updates: int, callback: Callable[[int, int], object] | None
 ) -> tuple[Run, Progress]:
     """Take all updates of a batch of trainings, a stretch at a time."""
-    size, logs, taken = max(1, updates // STRETCHES), [], 0
+    size, logs, taken = stretch_of(updates), [], 0
     batch = setting.config.batch
     while taken < updates:
         run, progress = jax.block_until_ready(take_batch(setting, judge, run, size))

@@ -34,6 +34,7 @@ from robustirl.control import (
     folded,
     settle,
     stacked,
+    stretch_of,
     take_batch,
     walk,
 )
@@ -187,7 +188,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         self.demonstrations = list(demonstrations)
         for world, seen in zip(worlds, demonstrations, strict=True):
             _require_recordings(seen, world[0] if isinstance(world, Sequence) else world)
-        self.stretch = max(1, self.updates // 20)
+        self.stretch = stretch_of(self.updates)
         size = max(ROWS, *(1 << (seen.steps - 1).bit_length() for seen in demonstrations))
         with on_host():
             judges = [_discriminator(seen, config, size) for seen in demonstrations]
