@@ -1,22 +1,25 @@
 """Choose the tests that ought to notice a change: those that execute its line; its own and the quickest come first.
 
-What a test executes is in the table of `torture.executed`. Of test files that are not in the table, those of the
-changed file's name and those that name what it defines are taken whole; of files that are in it, the tests that are
-newer than the table.
+What a test executes is in the table of `torture.executed`. A program that one test of a file has compiled is not traced
+again for the next, so the tests that follow in that file are chosen as well, after the others. Of test files that are
+not in the table, or have changed since, those of the changed file's name and those that name what it defines are taken
+whole. Where the source file has changed since, the tests of its name are taken whole, too.
 """
 
 import ast
 import collections
 import functools
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
+from torture.executed import Table, digest
 from torture.mutations import ROOT, Mutant, place_of
 
 SECONDS = 60.0  # Of tests for one change, as long as they take where nothing is wrong, besides those of its own name.
+FOLLOWING_SECONDS = 30.0  # Of tests that follow one that executes the line.
 DEFAULTS = "tests/test_defaults.py"  # Looks at the headers of functions and the fields of classes, executing neither.
 MOST_FILES = 4  # That are not in the table.
 Index = Mapping[tuple[str, str], Mapping[int, Sequence[str]]]
@@ -25,9 +28,12 @@ Index = Mapping[tuple[str, str], Mapping[int, Sequence[str]]]
 class Chooser:
     """Knows what tests execute."""
 
-    def __init__(self, executed: Mapping[str, Mapping[str, Any]]):
+    def __init__(self, table: Table):
+        executed = table.tests
         self.seconds = {test: float(kept["seconds"]) for test, kept in executed.items()}
-        self._files = {test.split("::")[0] for test in executed}
+        self._order = {test: place for place, test in enumerate(executed)}
+        self._files = {file for file in (test.split("::")[0] for test in executed) if _unchanged(table, file)}
+        self._unchanged = {file for file in table.texts if _unchanged(table, file)}
         self._index: dict[tuple[str, str], dict[int, list[str]]] = collections.defaultdict(
             lambda: collections.defaultdict(list)
         )
@@ -41,17 +47,31 @@ class Chooser:
         """Return tests by their names, and files of tests that are not in the table."""
         path = Path(mutant.file)
         own = {mutant.file, str(Path("tests", *path.parts[2:-1], f"test_{path.stem}.py"))}
-        executing = sorted(self._executing(mutant), key=lambda test: (self.seconds[test], test))
+        found = self._executing(mutant)
+        executing = sorted(found, key=lambda test: (self.seconds[test], test))
         named = [test for test in executing if test.split("::")[0] in own]
-        chosen, spent = [], 0.0
-        for test in executing:
-            spent += self.seconds[test]
-            if chosen and spent > SECONDS:
-                break
-            chosen.append(test)
+        chosen = [*self._within(executing, SECONDS), *self._within(self._following(found), FOLLOWING_SECONDS)]
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
         header = [DEFAULTS] if _assigned(text, mutant.line) or _defined(text, mutant.line) else []
         return list(dict.fromkeys([*header, *named, *self._by_name(mutant), *chosen]))
+
+    def _within(self, tests: Sequence[str], seconds: float) -> list[str]:
+        """Return the first tests, as many as can be run in that time, and one at least."""
+        spent = itertools.accumulate(self.seconds[test] for test in tests)
+        return [
+            test
+            for place, (test, so_far) in enumerate(zip(tests, spent, strict=True))
+            if not place or so_far <= seconds
+        ]
+
+    def _following(self, tests: Collection[str]) -> list[str]:
+        """Return the tests that follow one of these in its file, the quickest first."""
+        first: dict[str, int] = {}
+        for test in tests:
+            file = test.split("::")[0]
+            first[file] = min(first.get(file, self._order[test]), self._order[test])
+        found = [test for test, place in self._order.items() if place > first.get(test.split("::")[0], place)]
+        return sorted((test for test in found if test not in tests), key=lambda test: (self.seconds[test], test))
 
     def _executing(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the line; else its function; else a line with the same name; else the file."""
@@ -111,13 +131,18 @@ class Chooser:
             beside = [str(test.relative_to(ROOT)) for test in _test_files() if test.parent == (ROOT / named).parent]
             return list(dict.fromkeys([*about[:MOST_FILES], *beside]))
         unknown = [file for file in about if file not in self._files]
-        return [*self._newer(about), *unknown[:MOST_FILES]]
+        changed = own if mutant.file not in self._unchanged else []
+        return list(dict.fromkeys([*changed, *self._newer(about), *unknown[:MOST_FILES]]))
 
     def _newer(self, files: Sequence[str]) -> list[str]:
         """Return the quick tests of known files that are not in the table."""
         known = {test.split("[")[0] for test in self.seconds}
         found = [f"{file}::{name}" for file in files if file in self._files for name in _quick_tests(ROOT / file)]
         return [test for test in found if test not in known]
+
+
+def _unchanged(table: Table, file: str) -> bool:
+    return table.texts.get(file, "") == digest(ROOT / file)
 
 
 @functools.cache

@@ -3,23 +3,27 @@
     PYTHONPATH=src:. python -m pytest -p torture.executed -m "not slow" --executed out/torture/executed.json tests
 
 The table holds, for every test that passed, its seconds and the lines of `src/robustirl` that ran for it, counted from
-the first line of their function, so that the table outlives changes elsewhere in a file. Tests of other files that are
-in the table already stay there. A program that an earlier test of the same file has compiled is not traced again, so
-of the tests of a file a line belongs to the first that needed it.
+the first line of their function, so that the table outlives changes elsewhere in a file, and a digest of every file, by
+which `torture.choosing` sees what has changed since. Tests of other files that are in the table already stay there. A
+program that an earlier test of the same file has compiled is not traced again, so of the tests of a file a line belongs
+to the first that needed it.
 """
 
 import collections
 import contextlib
+import hashlib
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import pytest
+
+from torture.mutations import ROOT
 
 PACKAGE = "/src/robustirl/"
 TOOL = 4  # One of the numbers that Python leaves to tools of no fixed purpose.
@@ -119,17 +123,41 @@ class Executed:
 
     def pytest_sessionfinish(self) -> None:
         """Add the tests to the table."""
-        found = read_executed(self._path)
-        again = {test.split("::")[0] for test in self._tests}
-        found = {test: kept for test, kept in found.items() if test.split("::")[0] not in again}
-        found |= {test: kept for test, kept in self._tests.items() if kept.pop("passed")}
+        new = {test: kept for test, kept in self._tests.items() if kept.pop("passed")}
+        files = {test.split("::")[0] for test in self._tests}
+        texts = {file: digest(ROOT / file) for file in files} | {
+            str(path.relative_to(ROOT)): digest(path) for path in (ROOT / "src").rglob("*.py")
+        }
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps(found), encoding="utf-8")
+        table = merge(read_executed(self._path), Table(new, texts), files)
+        self._path.write_text(json.dumps(table._asdict()), encoding="utf-8")
 
 
-def read_executed(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the table: of each test its seconds, and its lines by file and function."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+class Table(NamedTuple):
+    """Of each test its seconds, and its lines by file and function; of each file the digest of its text then."""
+
+    tests: Mapping[str, Mapping[str, Any]]
+    texts: Mapping[str, str]
+
+
+def merge(table: Table, new: Table, again: Collection[str]) -> Table:
+    """Return a table with the new records of the test files `again`.
+
+    A source file that has changed between two records keeps its old digest as long as tests of the old record are left.
+    """
+    kept = {test: record for test, record in table.tests.items() if test.split("::")[0] not in again}
+    sources = {file: text for file, text in table.texts.items() if kept and file.startswith("src/")}
+    return Table(kept | dict(new.tests), {**table.texts, **new.texts, **sources, **{f: new.texts[f] for f in again}})
+
+
+def digest(path: Path) -> str:
+    """Return what tells a text from others."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+
+
+def read_executed(path: Path) -> Table:
+    """Return the table of a file; an empty one if there is none."""
+    return Table(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Table({}, {})
 
 
 def pytest_addoption(parser: Any) -> None:

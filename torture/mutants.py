@@ -25,7 +25,7 @@ from pathlib import Path
 
 from torture.choosing import Chooser
 from torture.executed import read_executed
-from torture.mutations import ROOT, Mutant, changed_line, mutants_of, mutate, place_of, sources, tuning
+from torture.mutations import ROOT, Mutant, changed_line, mutants_of, place_of, sources, tuning
 from torture.workshop import Workshop
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.csv")
@@ -76,16 +76,16 @@ class Worker:
     workshop: Workshop
 
     @classmethod
-    def open(cls, folder: Path, cache: Path, seconds: Mapping[str, float]) -> None:
+    def open(cls, folder: Path, cache: Path, seconds: Mapping[str, float], collected: bool) -> None:
         """Set up this process's workshop."""
         own = Path(tempfile.mkdtemp(dir=folder))
-        cls.workshop = Workshop(ROOT, own, cache, seconds)
+        cls.workshop = Workshop(ROOT, own, cache, seconds, collected=collected)
 
     @classmethod
     def judge(cls, mutant: Mutant, tests: Sequence[str], end: float) -> tuple[Mutant, str, str, str, float]:
         """Return the mutant, its line, and what the tests say of it."""
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
-        found = cls.workshop.try_change(mutant.file, mutate(text, mutant), tests, end)
+        found = cls.workshop.try_change(mutant, tests, end)
         return mutant, changed_line(text, mutant), *found
 
 
@@ -120,7 +120,7 @@ def main() -> int:
             given.workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=Worker.open,
-            initargs=(Path(folder), cache, chooser.seconds),
+            initargs=(Path(folder), cache, chooser.seconds, not given.one_by_one),
         ) as pool:
             waiting = [pool.submit(Worker.judge, mutant, chooser.tests(mutant), end) for mutant in sample]
             for done in concurrent.futures.as_completed(waiting):
@@ -146,6 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="mutants tried at the same time")
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no verdict is waited for")
+    parser.add_argument("--one-by-one", action="store_true", help="load the package anew for every change")
     parser.add_argument("--list", action="store_true", help="say what there is, and do nothing")
     parser.add_argument("--again", type=Path, help="a table of an earlier run, to try its survivors again")
     parser.add_argument("--executed", type=Path, default=Path("out/torture/executed.json"), help="what tests execute")

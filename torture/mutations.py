@@ -124,11 +124,16 @@ def _change(node: ast.AST):
 
 def mutate(text: str, mutant: Mutant) -> str:
     """Return the file with the change."""
+    return ast.unparse(mutated_tree(text, mutant))
+
+
+def mutated_tree(text: str, mutant: Mutant) -> ast.Module:
+    """Return the syntax tree of the file with the change; everything is in the line where it was."""
     tree = ast.parse(text)
     change = _change(list(ast.walk(tree))[mutant.node])
     assert change is not None
     change[1]()
-    return ast.unparse(ast.fix_missing_locations(tree))
+    return ast.fix_missing_locations(tree)
 
 
 def changed_line(text: str, mutant: Mutant) -> str:

@@ -6,14 +6,16 @@ import difflib
 import re
 import subprocess
 import sys
+import types
 
 import pytest
 
 from robustirl._runtime import one_line, short_repr
 from torture.choosing import Chooser
-from torture.executed import Recorder
+from torture.executed import Recorder, Table, digest, merge
 from torture.mutants import by_room, draw, known_equivalents, read_table, write_table
 from torture.mutations import ROOT, TUNING, changed_line, mutants_of, mutate, sources
+from torture.patching import apply, difference, live_functions, reaches
 
 SOURCES = ROOT / "src" / "robustirl"
 NEWTON = SOURCES / "planning" / "solvers" / "newton.py"
@@ -44,13 +46,13 @@ def test_the_tests_of_a_line_are_those_that_execute_it_its_own_and_the_quickest_
     executed = {
         f"{place}::{name}": {"seconds": seconds, "lines": {file: {function: [mutant.line - first]}}}
         for place, name, seconds, function in (
+            ("tests/a.py", "other", 0, "printable"),
             ("tests/a.py", "slow", 5, "one_line"),
             ("tests/a.py", "quick", 1, "one_line"),
-            ("tests/a.py", "other", 0, "printable"),
             ("tests/_runtime/test_files.py", "own", 9, "one_line"),
         )
     }
-    tests = Chooser(executed).tests(mutant)
+    tests = Chooser(Table(executed, {})).tests(mutant)
     assert tests[0] == "tests/_runtime/test_files.py::own"
     assert tests[-2:] == ["tests/a.py::quick", "tests/a.py::slow"]
     assert "tests/a.py::other" not in tests
@@ -61,8 +63,9 @@ def test_tests_that_are_newer_than_the_table_are_chosen():
     file, tests = "src/robustirl/irl/arrivals.py", "tests/irl/test_arrivals.py"
     names = [node.name for node in ast.parse((ROOT / tests).read_text(encoding="utf-8")).body if hasattr(node, "name")]
     executed = {f"{tests}::{names[0]}": {"seconds": 1, "lines": {file: {"arrivals": [2]}}}}
+    texts = {name: digest(ROOT / name) for name in (file, tests)}
     mutant = next(mutants_of(ROOT / file))
-    assert {f"{tests}::{name}" for name in names} <= set(Chooser(executed).tests(mutant))
+    assert {f"{tests}::{name}" for name in names} <= set(Chooser(Table(executed, texts)).tests(mutant))
 
 
 def test_what_is_executed_is_recorded():
@@ -125,3 +128,44 @@ def test_a_wrong_number_is_noticed(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [row["verdict"] for row in read_table(tmp_path / "table.csv")].count("killed") >= 2
+
+
+def test_functions_change_where_they_are(tmp_path):
+    text = "LIMIT = 2\n\ndef outer(x=1):\n    def inner(y):\n        return x + y * 3\n    return inner\n"
+    path = tmp_path / "module.py"
+    module = types.ModuleType("module")
+    exec(compile(text, path, "exec"), module.__dict__)
+    before, kept = module.outer, module.outer(1)
+    functions = live_functions(str(tmp_path))
+    assert {code.co_name for code in functions} == {"outer", "inner"}
+    inside = difference(ast.parse(text), ast.parse(text.replace("y * 3", "y * 4")), str(path))
+    assert reaches(inside, functions)
+    assert not inside.at_import
+    apply(inside, functions)
+    assert (before(1)(10), kept(10)) == (41, 41)  # Whoever held the function holds the changed one.
+    for loaded in ("LIMIT = 3", "x=2"):  # Constants and defaults are there since the module was loaded.
+        changed = text.replace(f"{loaded[:-1]}{int(loaded[-1]) - 1}", loaded)
+        found = difference(ast.parse(text), ast.parse(changed), str(path))
+        assert found.at_import
+        assert not found.codes
+    assert not reaches(inside, {})
+
+
+def test_a_source_keeps_its_old_digest_while_tests_of_the_old_record_are_left():
+    old = Table({"tests/a.py::one": {}, "tests/b.py::two": {}}, {"src/x.py": "1", "tests/a.py": "1", "tests/b.py": "1"})
+    new = Table({"tests/a.py::three": {}}, {"src/x.py": "2", "src/y.py": "2", "tests/a.py": "2"})
+    some = merge(old, new, {"tests/a.py"})
+    assert set(some.tests) == {"tests/b.py::two", "tests/a.py::three"}
+    assert some.texts == {"src/x.py": "1", "src/y.py": "2", "tests/a.py": "2", "tests/b.py": "1"}
+    every = merge(old, Table(new.tests, {**new.texts, "tests/b.py": "2"}), {"tests/a.py", "tests/b.py"})
+    assert every.texts == {"src/x.py": "2", "src/y.py": "2", "tests/a.py": "2", "tests/b.py": "2"}
+
+
+def test_where_a_file_has_changed_since_the_table_its_tests_are_taken_whole():
+    file, tests = "src/robustirl/irl/arrivals.py", "tests/irl/test_arrivals.py"
+    mutant = next(mutants_of(ROOT / file))
+    executed = {f"{tests}::{name}": {"seconds": 1, "lines": {file: {"arrivals": [2]}}} for name in ("a", "b")}
+    now = {name: digest(ROOT / name) for name in (file, tests)}
+    assert tests not in Chooser(Table(executed, now)).tests(mutant)
+    for changed in (file, tests):
+        assert tests in Chooser(Table(executed, now | {changed: "another"})).tests(mutant)
