@@ -45,7 +45,11 @@ def curves(**given):
         ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
         ({"reach": [1, 0.998, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # For ever.
         ({"planned": [1, 0, 1]}, [1, 0, 0], "the planner could not reach its accuracy"),
-        ({"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]}, [1, 0, 0], "standard IRL itself misses"),
+        (
+            {"gap": [0.2, 0.1, 0.1], "distance": [0.2, 0.3, 0.4]},
+            [1, 0, 0],
+            "standard IRL itself misses the expert's visits by 0.2 in",
+        ),
         # The opponent misses 0.01 and 0.02 and explains nothing, which is allowed
         ({"distance": [0.0] * 3, "sampling_error": 0.1}, [1, 1, 0], ""),  # up to a tenth of the sampling error,
         ({"distance": [0.0] * 3, "sampling_error": 0.1, "direction": "calmer"}, [1, 0, 0], "moves the player by 0"),
@@ -58,8 +62,9 @@ def curves(**given):
 )
 def test_an_opponent_is_refused_for_what_the_learner_can_see(given, expected, why):
     assert admissible_candidates(curves(**given)).tolist() == [bool(x) for x in expected]
-    place, _, note = choose_candidate(curves(**given), episodes=100)
+    place, decisive, note = choose_candidate(curves(**given), episodes=100)
     assert (place == 0) == (sum(expected) == 1)
+    assert decisive == (place > 0 or given.get("direction") == "calmer")
     assert why in note
 
 
@@ -78,6 +83,21 @@ def test_the_gain_decides_among_the_admissible(gain, error, gap, place, decisive
     found = choose_candidate(curves(gain=gain, gain_error=error, gap=[0.0, 0.01, gap]), episodes=100)
     assert found[:2] == (place, decisive)
     assert why in found[2]
+
+
+def test_the_slack_by_hand():
+    def slack(**given):
+        return curves(gap=[0.1, 0.2, 0.3], **given).slack
+
+    assert slack() == 1e-3
+    assert slack(avoidable_gap=0.5, sampling_error=0.2) == pytest.approx(0.1)  # A fifth, beside a tenth of 0.2.
+    assert slack(avoidable_gap=0.05, sampling_error=0.2) == pytest.approx(0.02)
+    assert slack(sampling_error=0.2, direction="noisier") == pytest.approx(0.2 + 0.06)
+    assert slack(direction="noisier") == pytest.approx(1e-3 + 0.06)
+    assert slack(avoidable_gap=0.5, sampling_error=0.2, direction="calmer") == 1e-3
+    found = curves(gap=[0.1, 0.2, 0.05], distance=[0.1, 0.05, 0.6])
+    np.testing.assert_allclose([found.missed, found.explained], [[0, 0.1, -0.05], [0, -0.05, 0.5]])
+    np.testing.assert_allclose(found.most_missed, [1e-3, 1e-3, 0.4 + 1e-3])
 
 
 def test_a_second_judge_is_heard():

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from robustirl.demonstrations import Demonstrations
+from robustirl.irl import transfer
 from robustirl.irl.transfer import Transfer, compare_transfer
 from robustirl.mdp import MDP
 
@@ -56,3 +58,33 @@ def test_a_transfer_says_whether_it_is_recommended():
 
     assert shown(True) == "Transfer(recommended, mismatch: noisier, it is closer)"
     assert shown(False) == "Transfer(not recommended, mismatch: noisier, it is closer)"
+
+
+def test_what_transfer_is_made_of(monkeypatch):
+    asked = {}
+
+    def noting(name, answer):
+        def call(*given, **options):
+            asked[name] = (given, options)
+            return answer
+
+        monkeypatch.setattr(transfer, name, call)
+
+    found = SimpleNamespace(reward=np.array([0.0, 1.0, 2.0, 3.0]))
+    noting("select_alpha", "a selection")
+    noting("estimate_dynamics", SimpleNamespace(world="their world"))
+    noting("fit", found)
+    noting("expert_policy", np.full((4, 3), 1 / 3))
+    noting("compare_transfer", (True, "it is closer."))
+    walks = Demonstrations.from_arrays([[0, 1, 3], [0, 2, 3]], [[0, 0], [1, 0]], terminated=True)
+    made = transfer.fit_transfer(WAYS_WORLD, walks, strength=2.0, steps=7, throw=True)
+    assert asked["select_alpha"] == ((WAYS_WORLD, walks), {"reward": None, "steps": 7, "throw": True})
+    assert asked["estimate_dynamics"] == ((WAYS_WORLD, walks), {"strength": 2.0})
+    (world, rho), options = asked["fit"]
+    assert (world, options) == ("their world", {"alpha": 1.0, "reward": None, "steps": 7, "throw": False})
+    np.testing.assert_allclose(rho, MIXED)
+    assert asked["expert_policy"] == ((WAYS_WORLD, found.reward), {})
+    assert (made.recommended, made.note, made.selection) == (True, "it is closer.", "a selection")
+    del asked["select_alpha"]
+    assert transfer.fit_transfer(WAYS_WORLD, walks, selection="another").selection == "another"
+    assert "select_alpha" not in asked

@@ -1,6 +1,7 @@
 """One reward from several experts in several worlds."""
 
 import functools
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -13,7 +14,7 @@ from robustirl.irl import fit, fit_jointly, select_alpha
 from robustirl.irl import joint as module
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy, solve, state_occupancy
-from robustirl.rewards import LinearReward, TabularReward
+from robustirl.rewards import AbstractReward, LinearReward, TabularReward
 
 ENV = ThreeState()
 WORLDS = [ENV.mdp(noise) for noise in (0.0, 0.1)]
@@ -113,3 +114,96 @@ def test_an_alpha_is_for_all_worlds_or_one_for_each(refused):
         alphas([0.5, 0.5, 0.5])
     with refused("alphas is 'all', but numbers with 0 < alpha <= 1 or 'auto' are needed."):
         alphas("all")
+
+
+def _fit(asked):
+    """Return a stand-in for `fit` that notes what it is given and learns numbers in order."""
+
+    def fit(world, evidence, **options):
+        asked.append((world, evidence, options))
+        return SimpleNamespace(
+            occupancy=np.array([0.1, 0.1, 0.05, 0.25, 0.25, 0.25]),
+            expert_occupancy=np.array([0.1, 0.15, 0.0, 0.25, 0.2, 0.3]),
+            reward=np.arange(6.0),
+            parameters="θ",
+            player=np.arange(12.0).reshape(6, 2),
+            opponent=-np.arange(12.0).reshape(6, 2),
+        )
+
+    return fit
+
+
+def test_what_is_fitted_in_the_world_of_all_worlds(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "fit", _fit(asked))
+    rows, mask = np.array([[[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 0.0]]]), [[True, True], [True, False]]
+    rows = np.pad(rows, ((0, 1), (0, 0), (0, 1)))
+    rows[2, 0, 2] = 1.0
+    other = rows.copy()
+    other[0, 0] = [0.25, 0.75, 0.0]
+    starts = [np.array([1.0, 0.0, 0.0]), np.array([0.5, 0.0, 0.5])]
+    worlds = [
+        MDP(array, discount=0.5, initial=start, mask=[*mask, [True, False]])
+        for array, start in zip((rows, other), starts, strict=True)
+    ]
+    experts = [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]]
+    joint = fit_jointly(worlds, experts, [1.0, 0.5], weights=[1, 3], steps=7)
+    world, evidence, options = asked.pop()
+    kernel = np.zeros((6, 2, 6))
+    kernel[:3, :, :3], kernel[3:, :, 3:] = rows, other
+    np.testing.assert_allclose(world.kernel.to_array(), kernel)
+    np.testing.assert_allclose(world.initial, [0.25, 0, 0, 0.375, 0, 0.375])
+    assert np.asarray(world.mask).tolist() == [*mask, [True, False]] * 2
+    assert float(world.discount) == 0.5
+    np.testing.assert_allclose(evidence, [0.05, 0.075, 0.125, 0.45, 0.15, 0.15])
+    assert options.pop("alpha").tolist() == [1.0] * 3 + [0.5] * 3
+    shared = options.pop("reward")
+    assert options == {"objective": "occupancy", "steps": 7}
+    assert isinstance(shared, LinearReward)
+    assert np.asarray(shared.features).tolist() == [*np.eye(3).tolist()] * 2
+    assert shared.names == TabularReward(3).parameter_names()
+    # What is learned is taken apart: a tenth is missed in the first world, which has a quarter of the weight.
+    np.testing.assert_allclose(joint.occupancy_gaps, [0.4, 0.1 / 0.75])
+    assert joint.reward.tolist() == [0, 1, 2]
+    assert joint.players.tolist() == np.arange(12.0).reshape(2, 3, 2).tolist()
+    assert joint.opponents.tolist() == (-np.arange(12.0).reshape(2, 3, 2)).tolist()
+    assert joint.alphas.tolist() == [1.0, 0.5]
+    assert (joint.parameters, joint.world, joint.model) == ("θ", world, shared)
+    fit_jointly(worlds, experts, 0.75)
+    assert asked.pop()[2]["alpha"] == 0.75
+    choices = [Choices([0, 1, 0], [0, 0, 1]), Choices([2], [0])]
+    fit_jointly(worlds, choices, objective="likelihood")
+    world, evidence, options = asked.pop()
+    assert evidence.states.tolist() == [0, 1, 0, 5]
+    np.testing.assert_allclose(world.initial, [0.75, 0, 0, 0.125, 0, 0.125])  # Every choice counts alike.
+    assert options["objective"] == "likelihood"
+    pairs = TabularReward(3, 2)
+    fit_jointly(worlds, [np.full((3, 2), 1 / 6)] * 2, reward=pairs)
+    assert np.asarray(asked.pop()[2]["reward"].features).shape == (6, 2, 6)
+
+
+def test_any_other_reward_is_repeated():
+    class Constant(AbstractReward):
+        def initial_parameters(self):
+            return 2.0
+
+        def __call__(self, parameters):
+            return np.array([[1.0, 2.0], [3.0, 4.0]]) * parameters
+
+        def parameter_names(self):
+            return ("size",)
+
+    shared = module._repeated(Constant(), 2)
+    assert np.asarray(shared(shared.initial_parameters())).tolist() == [[2, 4], [6, 8]] * 2
+    assert shared.parameter_names() == ("size",)
+
+
+def test_worlds_with_one_reward_share_shape_and_discount(refused):
+    with refused("0 worlds and 0 experts were given, but an expert is needed for every world."):
+        fit_jointly([], [])
+    smaller = MDP([[[1.0], [1.0]]], discount=0.9)
+    with refused("world 1 has (1, 2) states and actions and discount 0.9, but the first has (3, 2) and 0.9"):
+        fit_jointly([WORLDS[0], smaller], rhos())
+    for weights in ([1.0], [1.0, 0.0], [[1.0, 1.0]]):
+        with refused(f"the weights are {weights!r}, but 2 numbers above 0 are needed."):
+            fit_jointly(WORLDS, rhos(), weights=weights)

@@ -1,14 +1,16 @@
 """Verdicts: the arithmetic of the bound and of the rule, and the sentences of those who did not arrive."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from inline_snapshot import snapshot
 
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures
 from robustirl.planning.solvers.value_iteration import most_sweeps
-from robustirl.planning.verdict import Solution, StoppingRule, Verdict, checked, stopping_rule
+from robustirl.planning.verdict import Solution, StoppingRule, Verdict, _single_step, checked, stopping_rule
 
 EPS = float(np.finfo(float).eps)
 HARD = Temperatures(0.0, 0.0)
@@ -75,6 +77,30 @@ def test_the_unit_is_the_temperature_or_half_of_the_reward(temperatures, reward,
     assert (found.magnitude is None) == (np.ndim(reward) == 1)
 
 
+def test_the_limit_is_the_smaller_temperature_if_no_tolerance_is_asked_for():
+    def limit(temperatures, tolerance=None):
+        return stopping_rule(GAME, jnp.ones(2), tolerance, temperatures).limit
+
+    assert [limit(Temperatures(0.5, 3.0)), limit(Temperatures(3.0, 0.5)), limit(Temperatures(0.0, 3.0))] == [
+        0.5,
+        0.5,
+        3,
+    ]
+    assert [limit(HARD), limit(None), limit(Temperatures(), 1e-3)] == [None] * 3
+
+
+def test_a_single_step_where_alpha_differs_from_action_to_action():
+    """α(s,a) of the gain over the worst action is the player's; an action that is not to be had counts for nothing."""
+    mask = np.array([[True, True], [True, False]])
+    game = MarkovGame(MDP(np.ones((2, 2, 2)) / 2 * mask[..., None], discount=0.75, mask=mask), [[0.9, 0.5], [0.8, 1.0]])
+    gained, worst = _single_step(game, jnp.array([[4.0, 8.0], [-3.0, 99.0]]))
+    assert worst.tolist() == [4.0, -3.0]
+    assert gained.tolist() == [2.0, 0.0]
+    gained, worst = _single_step(game, jnp.array([[8.0, 4.0], [5.0, -99.0]]))
+    assert worst.tolist() == [4.0, 5.0]
+    assert gained.tolist() == pytest.approx([3.6, 0.0])
+
+
 def test_what_cancels_is_remembered():
     assert float(stopping_rule(GAME, jnp.array([[10.0, -5.0], [1.0, 1.0]]), 1e-3).magnitude) == 8.0  # pyright: ignore[reportArgumentType]
     weak = MarkovGame(GAME.mdp, 0.2)
@@ -136,6 +162,27 @@ def test_who_did_not_arrive_says_how_far_it_came():
         checked(solution(False, np.nan), throw=True, solver="Somebody")
     assert checked(solution(False), throw=False, solver="Somebody").verdict.iterations == 7
     assert checked(solution(True), throw=True, solver="Somebody").verdict.iterations == 7
+
+
+def test_a_precision_that_cannot_resolve_the_temperature_is_told():
+    def told(dtype, limit):
+        bounded = StoppingRule(jnp.asarray(1e-3), jnp.asarray(0.75), jnp.asarray(2.0), limit=jnp.asarray(limit))
+        found = eqx.tree_at(lambda s: s.value, solution(False), jnp.array([1.0, -8.0], dtype))
+        with pytest.raises(ConvergenceError) as caught:
+            checked(found, throw=True, solver="Somebody", rule=bounded)
+        return str(caught.value).split(": ", 1)[1]
+
+    assert told(jnp.float64, 1e-16) == snapshot(
+        "at discount 0.75 float64 can certify values of size 8.0e+00 to no better than 1.1e-13, which is more than"
+        " the temperature 1e-16 that decides the policies; use a smaller discount or a smaller reward, or pass"
+        " throw=False to look at the unfinished solution."
+    )
+    assert told(jnp.float32, 1e-6) == snapshot(
+        "at discount 0.75 float32 can certify values of size 8.0e+00 to no better than 6.1e-05, which is more than"
+        " the temperature 1e-06 that decides the policies; use double precision, or use a smaller discount or a"
+        " smaller reward, or pass throw=False to look at the unfinished solution."
+    )
+    assert told(jnp.float64, 1e-6).startswith("raise max_steps or the tolerance,")
 
 
 def test_of_a_batch_the_first_that_failed_is_told():
