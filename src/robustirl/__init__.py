@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 _collecting = gc.isenabled()
 gc.disable()
 try:
+    from robustirl._libraries import import_libraries
+
+    import_libraries()  # First of all: it may refuse the environment.
     from robustirl import control as control
     from robustirl import demonstrations as demonstrations
     from robustirl import envs as envs

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -112,3 +113,32 @@ def test_a_handler_of_termination_stays_whoever_sets_another_one():
         assert signal.getsignal(signal.SIGTERM) is theirs
     finally:
         signal.signal(signal.SIGTERM, usual)
+
+
+def test_an_interrupt_in_a_callback_of_python_comes_again():
+    def _xla_gc_callback():
+        press()
+        return "went on"
+
+    with one_interrupt() as interrupts:
+        assert _xla_gc_callback() == "went on"
+        assert interrupts.count == 0
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(60)
+        assert interrupts.count == 1
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_the_last_signal_is_known_and_an_ignored_one_stays_ignored(name):
+    number = getattr(signal, name)
+    with terminate_as_interrupt() as terminations:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        assert (terminations.count, terminations.number) == (1, number)
+    usual = signal.signal(number, signal.SIG_IGN)
+    try:
+        with terminate_as_interrupt() as terminations:
+            signal.raise_signal(number)
+        assert terminations.count == 0
+    finally:
+        signal.signal(number, usual)

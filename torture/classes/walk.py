@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from torture.classes import BadInput, attempt
 from torture.classes.contents import bad_contents
+from torture.classes.environments import bad_environments
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
 from torture.classes.foreign import bad_foreign
 from torture.classes.numbers import bad_number_commands, bad_numbers
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: numbers": bad_number_commands,
     "commands: texts": bad_text_commands,
     "commands: requests": bad_requests,
+    "commands: environments": bad_environments,
 }
 
 

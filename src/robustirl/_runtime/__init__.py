@@ -19,6 +19,7 @@ from robustirl._runtime.files import printable as printable
 from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
 from robustirl._runtime.files import short_repr as short_repr
+from robustirl._runtime.forks import jax_is_at_work as jax_is_at_work
 from robustirl._runtime.interrupts import hold_interrupts as hold_interrupts
 from robustirl._runtime.interrupts import keep_termination as keep_termination
 from robustirl._runtime.interrupts import one_interrupt as one_interrupt
@@ -56,6 +57,7 @@ from robustirl._runtime.representation import html_columns as html_columns
 from robustirl._runtime.representation import html_table as html_table
 from robustirl._runtime.representation import joined as joined
 from robustirl._runtime.representation import short_value as short_value
+from robustirl._runtime.settings import usual_settings as usual_settings
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
 from robustirl._runtime.tracebacks import short_traceback as short_traceback

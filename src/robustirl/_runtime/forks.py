@@ -12,12 +12,16 @@ from robustirl.errors import RobustIRLError
 _forked = False
 
 
-def _note_fork() -> None:
-    global _forked
-    # A fork before JAX has started its threads does no harm. Where JAX cannot be asked, it is taken to have none.
+def jax_is_at_work() -> bool:
+    """Return whether JAX has started its threads; where it cannot be asked, it is taken to have none."""
     bridge = sys.modules.get("jax._src.xla_bridge")
     started = getattr(bridge, "backends_are_initialized", None)
-    _forked = _forked or (started is not None and bool(started()))
+    return started is not None and bool(started())
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = _forked or jax_is_at_work()  # A fork before JAX has started its threads does no harm.
 
 
 if hasattr(os, "register_at_fork"):

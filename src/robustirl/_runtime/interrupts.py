@@ -1,4 +1,4 @@
-"""Decide at which moments Ctrl-C, or SIGTERM, may interrupt.
+"""Decide at which moments Ctrl-C, SIGTERM or SIGHUP may interrupt.
 
 Python raises KeyboardInterrupt between any two instructions, also between the last byte of a file and the note that the
 file is there, or while the results of an interrupted sweep are being written. The contexts below change handlers in the
@@ -14,6 +14,12 @@ from typing import Any
 
 MOST_IGNORED = 3
 """From this many interrupts on, even a clean-up is interrupted: it may hang."""
+
+
+RETRY_SECONDS = 0.05
+_CALLBACKS = ("_xla_gc_callback", "__del__")
+"""Functions that Python calls itself: an exception in one is printed and forgotten. The first is JAX's, called at every
+garbage collection, where one of six interrupts was lost."""
 
 
 @dataclasses.dataclass
@@ -39,6 +45,9 @@ def one_interrupt() -> Iterator[Interrupts]:
     interrupts = Interrupts()
 
     def handle(number: int, frame: Any) -> None:
+        if _would_be_lost(frame):
+            threading.Timer(RETRY_SECONDS, signal.pthread_kill, [threading.main_thread().ident, number]).start()
+            return
         interrupts.count += 1
         if interrupts.count == 1 or interrupts.count >= MOST_IGNORED:
             signal.default_int_handler(number, frame)
@@ -100,11 +109,18 @@ def _handler(handle: Callable[[int, Any], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-@contextlib.contextmanager
-def terminate_as_interrupt() -> Iterator[Interrupts]:
-    """Treat SIGTERM, with which schedulers and containers end a process, as Ctrl-C, and count it.
+@dataclasses.dataclass
+class Terminations(Interrupts):
+    """Count the terminations so far; `number` is the signal of the last one."""
 
-    A process that somebody has given a handler of SIGTERM keeps it.
+    number: int = 0
+
+
+@contextlib.contextmanager
+def terminate_as_interrupt() -> Iterator[Terminations]:
+    """Treat SIGTERM (of schedulers and containers) and SIGHUP (of terminals that close) as Ctrl-C, and count them.
+
+    A signal that somebody handles or ignores (`nohup`) is left alone.
 
     Example:
         >>> with terminate_as_interrupt() as terminations:
@@ -114,22 +130,24 @@ def terminate_as_interrupt() -> Iterator[Interrupts]:
         ...         print("cleaned up after", terminations.count)
         cleaned up after 1
     """
-    terminations = Interrupts()
+    terminations = Terminations()
 
-    def handle(_: int, frame: Any) -> None:
+    def handle(number: int, frame: Any) -> None:
         terminations.count += 1
+        terminations.number = number
         interrupt = signal.getsignal(signal.SIGINT)
         # A process started in the background of a shell ignores SIGINT. SIGTERM must end it all the same.
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield terminations
-        return
-    signal.signal(signal.SIGTERM, handle)
+    ours = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    ours = [number for number in ours if _in_main_thread() and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, handle)
     try:
         yield terminations
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
@@ -141,6 +159,15 @@ def keep_termination() -> Iterator[None]:
     finally:
         if _in_main_thread() and usual is not None:
             signal.signal(signal.SIGTERM, usual)
+
+
+def _would_be_lost(frame: Any) -> bool:
+    """Return whether an exception that is raised in this frame goes nowhere."""
+    while frame is not None:
+        if frame.f_code.co_name in _CALLBACKS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _in_main_thread() -> bool:

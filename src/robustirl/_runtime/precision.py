@@ -21,6 +21,7 @@ from jaxtyping import Array, Float
 
 from robustirl._runtime.forks import require_no_fork
 from robustirl._runtime.representation import PlainModule
+from robustirl._runtime.settings import unusual_settings, usual_settings
 from robustirl._runtime.tracebacks import without_frames
 from robustirl.errors import RobustIRLError
 from robustirl.types import ArrayLike
@@ -102,6 +103,9 @@ def _scoped(function: Callable[_P, _R], take: Callable) -> Callable[_P, _R]:
     def scoped(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         __tracebackhide__ = True  # For pytest.
         require_no_fork()
+        if unusual_settings():
+            with usual_settings():
+                return scoped(*args, **kwargs)
         try:
             double = not _single.get()
             if jax.config.jax_enable_x64 == double:  # pyright: ignore[reportAttributeAccessIssue]

@@ -5,7 +5,9 @@ One file a command; `commands.py` knows which. A command loads what it needs and
 
 import contextlib
 import io
+import logging
 import os
+import signal
 import sys
 from typing import Any
 
@@ -13,10 +15,12 @@ from robustirl._runtime import (
     collect_rarely,
     disable_compilation_cache,
     double_precision,
+    one_interrupt,
     one_line,
     single_threaded_xla,
     terminate_as_interrupt,
     use_compilation_cache,
+    usual_settings,
 )
 from robustirl.cli.commands import COMMANDS, load_kinds, parse_command
 from robustirl.cli.console import INTERRUPTED, console, errors
@@ -30,15 +34,52 @@ TRACEBACK = "ROBUSTIRL_TRACEBACK"
 """Set in the environment, it has a failure that no check has foreseen show its traceback."""
 
 
-TERMINATED = 143
-"""The exit status after SIGTERM, as shells count."""
+SIGNALED = 128
+"""The exit status after SIGTERM or SIGHUP is this and the number of the signal, as shells count."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return the exit status."""
-    with terminate_as_interrupt() as terminations, collect_rarely():
+    """Run a command and return the exit status.
+
+    Args:
+        arguments: The words of the command. If omitted, those of this process, which is then taken to be the command's
+            own: it ends here after an interrupt.
+    """
+    own = arguments is None
+    if own:
+        _prepare_process()
+    with one_interrupt(), terminate_as_interrupt() as terminations, collect_rarely():
         status = _main(sys.argv[1:] if arguments is None else arguments)
-    return TERMINATED if status == INTERRUPTED and terminations.count else status
+    interrupted = status == INTERRUPTED
+    if interrupted and terminations.count:
+        status = SIGNALED + terminations.number
+    if own:
+        _leave(status, at_once=interrupted)
+    return status
+
+
+def _prepare_process() -> None:
+    """Set up a process that runs one command and nothing else."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # As it is while the package is imported.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["MPLBACKEND"] = "agg"  # Figures are written to files; whatever is named here is not needed.
+
+
+def _leave(status: int, *, at_once: bool) -> None:
+    """Let a second Ctrl-C end this process without a traceback, and after a first one end it at once.
+
+    A program that XLA was running goes on in the background. To clean up underneath it, as Python does at its end, has
+    ended in a segmentation fault.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if at_once:
+        with contextlib.suppress(Exception):
+            logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # It may be closed, or None.
+                stream.flush()
+        os._exit(status)
 
 
 def _main(given: list[str]) -> int:
@@ -88,7 +129,7 @@ def _answer(words: list[str], options: OutputOptions) -> int:
     if words[0] != "version":
         require_device()
     _, run = command.load()
-    with double_precision():
+    with usual_settings(), double_precision():
         return run(request)
 
 
