@@ -66,7 +66,6 @@ __all__ = [
     "Environment",
     "GaussianGrid",
     "GridWorld",
-    "ObjectWorld",
     "from_file",
     "from_graph",
     "from_gymnasium",

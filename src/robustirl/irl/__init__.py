@@ -73,7 +73,6 @@ if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
 __all__ = [
-    "PAPER_SETTINGS",
     "Fit",
     "RobustIRL",
     "RobustImitation",

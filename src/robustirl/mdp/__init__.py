@@ -64,7 +64,7 @@ from robustirl.mdp.wrong_action import WrongActionKernel as WrongActionKernel
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = ["MDP", "AbstractKernel", "MarkovGame", "dynamics_distance", "from_sparse", "uniform_policy"]
+__all__ = ["MDP", "MarkovGame", "dynamics_distance", "from_sparse"]
 """The main names: see `docs/api/index.md`."""
 
 DOCUMENTED = [

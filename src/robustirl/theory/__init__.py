@@ -51,7 +51,7 @@ from robustirl.theory.uncertainty_kinds import as_uncertainty as as_uncertainty
 if not TYPE_CHECKING:
     __getattr__ = deprecated_names(__name__)
 
-__all__ = ["certify", "find_matching_policy", "robust_bound"]
+__all__ = ["certify", "find_matching_policy"]
 """The main names: see `docs/api/index.md`."""
 
 DOCUMENTED = [
