@@ -1,6 +1,7 @@
-"""What fit, theory, demos and doctor ask for and what they say of the answer, with stand-ins for what is computed."""
+"""What commands ask for and what they say of the answer, with stand-ins for what is computed."""
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -8,11 +9,13 @@ import jax
 import numpy as np
 import pytest
 
-from robustirl.cli import demos, doctor, fit, theory
+from robustirl.cli import demos, doctor, engines, fit, serve, theory
 from robustirl.cli.console import take_answers
 from robustirl.demonstrations import Demonstrations, save
+from robustirl.errors import InvalidInputError
 from robustirl.irl import Status, Trust
 from robustirl.paper import figures
+from robustirl.sweeps import RayEngine
 from tests.cli.test_printed import printed
 from tests.commands import robustirl
 
@@ -266,3 +269,43 @@ def test_doctor_says_which_extras_are_there(monkeypatch):
     assert "extra one: present; a 1.0, b 2.0" in lines
     assert "extra two: not installed, and optional; pip install 'robustirl[two]' brings c, d" in lines
     assert lines[1] == ("jax 9, jaxlib 9, equinox 9, optax 9, numpy 9, scipy 9, matplotlib 9, pyarrow missing, tyro 9")
+
+
+def test_processes_are_of_this_machine_and_addresses_are_of_ray(refused):
+    assert engines.engine_of(engines.Where(workers=1)) is None
+    ray = engines.engine_of(engines.Where("ray", "10.0.0.1:6379"))
+    assert isinstance(ray, RayEngine)
+    assert ray.address == "10.0.0.1:6379"
+    with refused("--workers is 0"):
+        engines.engine_of(engines.Where(workers=0))
+    with refused("--address is 'x:1', but only Ray has one"):
+        engines.engine_of(engines.Where(address="x:1"))
+    with refused("--workers is 2, but a Ray cluster has its own number of workers"):
+        engines.engine_of(engines.Where("ray", workers=2))
+
+
+def test_serve_knows_when_a_folder_has_changed(tmp_path, monkeypatch):
+    pages = serve.Pages(tmp_path / "store", certificates=True)
+    assert pages.changed() == 0.0  # There is no folder yet,
+    (tmp_path / "store" / "batches").mkdir(parents=True)
+    os.utime(tmp_path / "store", (100, 100))
+    os.utime(tmp_path / "store" / "batches", (300, 300))
+    assert pages.changed() == 300.0
+    made = []
+
+    def write(store, target, *, certificates):
+        made.append(certificates)
+        target.write_text(f"page {len(made)}")
+
+    monkeypatch.setattr(serve, "write_explorer", write)
+    monkeypatch.setattr(serve, "is_fit_folder", lambda folder: False)
+    assert [pages.current(), pages.current()] == [b"page 1"] * 2  # Made once,
+    os.utime(tmp_path / "store", (400, 400))
+    assert pages.current() == b"page 2"  # and again when a batch has come.
+    assert made == [True, True]
+    for now, growing in ((519.0, True), (520.0, False)):
+        monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda now=now: now))
+        assert pages.growing() is growing
+    for port in (-1, 65536):
+        with pytest.raises(InvalidInputError, match=f"--port is {port}, but a number from 0 to 65535"):
+            serve.make_server(tmp_path, port, False)

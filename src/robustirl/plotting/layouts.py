@@ -101,7 +101,7 @@ def _grid(targets: Int[np.ndarray, "S A"]) -> tuple[int, int] | None:
         steps = np.where(targets[:cells] < cells, steps, 0)
         lengths = np.unique(np.abs(steps))
         lengths = lengths[lengths > 0]
-        if len(lengths) != 2 or lengths[0] != 1 or cells % lengths[1] or lengths[1] < 2:
+        if len(lengths) != 2 or lengths[0] != 1 or cells % lengths[1]:
             continue
         columns = int(lengths[1])
         place = np.arange(cells) % columns
