@@ -52,6 +52,16 @@ def test_a_closed_stream():
         Stream(closed, tolerant=False).write("nobody")
 
 
+def test_a_reader_who_has_left_ends_what_is_printed_and_not_the_work():
+    class Left(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    assert Stream(Left(), tolerant=True).write("nobody") == 6
+    with pytest.raises(BrokenPipeError):
+        Stream(Left(), tolerant=False).write("nobody")
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [("α = 0.9 ± 0.1", "alpha = 0.9 +- 0.1"), ("┏━┓", "+-+"), ("café", r"caf\xe9"), ("plain", "plain")],
