@@ -10,9 +10,13 @@ def finished(records, *, complete=True):
     return Outcome(list(records), complete, len(records), Timing(), [])
 
 
-def run(command, request):
-    """The exit status of a command, and what it printed."""
+def run_and_answer(command, request):
+    """The exit status of a command, what it printed, and what it answers in JSON."""
     status = []
     said = printed(lambda: status.append(command(request)))
-    take_answers()
-    return status[0], said
+    return status[0], said, take_answers()
+
+
+def run(command, request):
+    """The exit status of a command, and what it printed."""
+    return run_and_answer(command, request)[:2]

@@ -9,6 +9,7 @@ from inline_snapshot import snapshot
 
 import robustirl
 from robustirl.cli import doctor, main
+from tests.cli.running import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,3 +75,15 @@ def test_tyro_writes_shell_completions(tmp_path, shell):
     assert ended.value.code in (0, None)
     assert "reproduce" in script.read_text(encoding="utf-8")
     assert "doctor" in script.read_text(encoding="utf-8")
+
+
+def test_doctor_says_which_extras_are_there(monkeypatch):
+    extras = {"one": {"a": "1.0", "b": "2.0"}, "two": {"a": "1.0", "c": None, "d": None}}
+    monkeypatch.setattr(doctor, "extras", lambda: extras)
+    monkeypatch.setattr(doctor, "self_check", list)
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "pyarrow" else "9")
+    _, said = run(doctor.run_doctor, doctor.Doctor())
+    lines = said.splitlines()
+    assert "extra one: present; a 1.0, b 2.0" in lines
+    assert "extra two: not installed, and optional; pip install 'robustirl[two]' brings c, d" in lines
+    assert lines[1] == ("jax 9, jaxlib 9, equinox 9, optax 9, numpy 9, scipy 9, matplotlib 9, pyarrow missing, tyro 9")

@@ -1,6 +1,7 @@
 """Options that every command has: quiet, one line of JSON, and a log."""
 
 import logging
+import os
 
 import pytest
 
@@ -45,3 +46,12 @@ def test_a_log_has_what_was_said_line_by_line(tmp_path):
     lines = [line.split(" ", 2)[2] for line in path.read_text(encoding="utf-8").splitlines()]
     assert lines == ["INFO robustirl fit --env e", "INFO first | second", "ERROR wrong", "INFO noted"]
     assert logging.getLogger("robustirl").level == logging.NOTSET
+
+
+def test_a_log_that_is_a_pipe_is_refused(tmp_path, refused):
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        refused(f"--log-file {tmp_path / 'pipe'} cannot be written (it is a pipe, which would be waited for)"),
+        output(OutputOptions(log_file=tmp_path / "pipe"), "fit"),
+    ):
+        pass

@@ -1,11 +1,13 @@
 """`robustirl serve`: one page on this machine alone."""
 
 import http.client
+import os
 import shutil
 import socket
 import struct
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,3 +97,30 @@ def test_serve_ends_well_and_says_where_it_was(monkeypatch, tmp_path):
     status, said = run(serve.run_serve, serve.Serve(tmp_path, port=0))
     assert (status, asked) == (0, [(tmp_path, 0, False)])
     assert said == f"http://127.0.0.1:4321 shows {tmp_path}; Ctrl-C ends it.\n"
+
+
+def test_serve_knows_when_a_folder_has_changed(tmp_path, monkeypatch):
+    pages = serve.Pages(tmp_path / "store", certificates=True)
+    assert pages.changed() == 0.0  # There is no folder yet,
+    (tmp_path / "store" / "batches").mkdir(parents=True)
+    os.utime(tmp_path / "store", (100, 100))
+    os.utime(tmp_path / "store" / "batches", (300, 300))
+    assert pages.changed() == 300.0
+    made = []
+
+    def write(store, target, *, certificates):
+        made.append(certificates)
+        target.write_text(f"page {len(made)}")
+
+    monkeypatch.setattr(serve, "write_explorer", write)
+    monkeypatch.setattr(serve, "is_fit_folder", lambda folder: False)
+    assert [pages.current(), pages.current()] == [b"page 1"] * 2  # Made once,
+    os.utime(tmp_path / "store", (400, 400))
+    assert pages.current() == b"page 2"  # and again when a batch has come.
+    assert made == [True, True]
+    for now, growing in ((519.0, True), (520.0, False)):
+        monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda now=now: now))
+        assert pages.growing() is growing
+    for port in (-1, 65536):
+        with pytest.raises(InvalidInputError, match=f"--port is {port}, but a number from 0 to 65535"):
+            serve.make_server(tmp_path, port, False)
