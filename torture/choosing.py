@@ -29,7 +29,7 @@ class Chooser:
     """Knows what tests execute."""
 
     def __init__(self, table: Table):
-        executed = table.tests
+        executed = {test: kept for test, kept in table.tests.items() if (ROOT / test.split("::")[0]).exists()}
         self.seconds = {test: float(kept["seconds"]) for test, kept in executed.items()}
         self._order = {test: place for place, test in enumerate(executed)}
         self._files = {file for file in (test.split("::")[0] for test in executed) if _unchanged(table, file)}
@@ -120,9 +120,7 @@ class Chooser:
         counts = collections.Counter[str]()
         for test in _test_files():
             words = _words(test)
-            counts[str(test.relative_to(ROOT))] = sum(words[name] for name in public) + 5 * (
-                module in test.read_text("utf-8")
-            )
+            counts[str(test.relative_to(ROOT))] = sum(words[name] for name in public) + 5 * (module in _text(test))
         near = [file for file, count in counts.most_common(2 * MOST_FILES) if count]
         about = list(dict.fromkeys([*own, *near]))
         if not any(
@@ -162,7 +160,12 @@ def _quick_tests(path: Path) -> tuple[str, ...]:
 
 @functools.cache
 def _words(path: Path) -> collections.Counter[str]:
-    return collections.Counter(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    return collections.Counter(re.findall(r"\w+", _text(path)))
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""A session of pytest that has collected all fast tests, and runs some of them for one change after the other.
+"""A session of pytest that has collected fast tests, and runs some of them for one change after the other.
 
 The change is made in a child of the session, in the functions as they are loaded (`torture.patching`): nothing is
 imported and nothing is collected again, so that a verdict takes as long as the tests alone.
@@ -15,11 +15,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from torture.forked import BROKEN, FAILED, OPTIONS, Forks, Run, Watch, choose
+from torture.forked import BROKEN, EMPTY, FAILED, OPTIONS, Forks, Run, Watch, choose
 from torture.mutations import Mutant, mutated_tree
 from torture.patching import Patch, apply, called_in, difference, live_functions, reaches
-
-SCOPE = ("tests", "src")  # What is collected.
 
 
 class Request(NamedTuple):
@@ -38,11 +36,11 @@ class Reply(NamedTuple):
     whole: bool
 
 
-def serve(tree: Path, forks: Forks, pipe: Connection) -> None:
-    """Collect the tests of a tree, and answer requests until the other end of the pipe is closed."""
+def serve(tree: Path, files: Sequence[str], forks: Forks, pipe: Connection) -> None:
+    """Collect the tests of some files of a tree, and answer requests until the other end of the pipe is closed."""
     import pytest
 
-    options = [*OPTIONS, "--continue-on-collection-errors", "--tb=no", "--ignore=tests/browser", *SCOPE]
+    options = [*OPTIONS, "--continue-on-collection-errors", "--tb=no", EMPTY, *files]
     with _Calls(str(tree / "src")) as calls, _Idle() as idle:
         pytest.main(options, plugins=[_Session(tree, forks, pipe, calls, idle)])
 

@@ -23,6 +23,7 @@ OPTIONS = (
     *("-m", "not slow", "--hypothesis-profile=mutants"),
     *("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"),  # It was, before the fork.
 )
+EMPTY = "tests/golden"  # A folder without tests, named in every run: whatever else is run, tests/conftest.py is loaded.
 FAILED, NO_TESTS, BROKEN = 1, 5, 70  # Pytest's words for it, and ours for a child that could not run tests.
 INTERVAL = 0.01  # Seconds between two looks at a child.
 

@@ -76,10 +76,10 @@ class Worker:
     workshop: Workshop
 
     @classmethod
-    def open(cls, folder: Path, cache: Path, seconds: Mapping[str, float], collected: bool) -> None:
+    def open(cls, folder: Path, cache: Path, seconds: Mapping[str, float], collected: Sequence[str]) -> None:
         """Set up this process's workshop."""
         own = Path(tempfile.mkdtemp(dir=folder))
-        cls.workshop = Workshop(ROOT, own, cache, seconds, collected=collected)
+        cls.workshop = Workshop(ROOT, own, cache, seconds, collected)
 
     @classmethod
     def judge(cls, mutant: Mutant, tests: Sequence[str], end: float) -> tuple[Mutant, str, str, str, float]:
@@ -114,15 +114,17 @@ def main() -> int:
             one for path in files for one in mutants_of(path) if (one.file, changed_line(texts[path], one)) in wanted
         ]
     chooser = Chooser(read_executed(given.executed))
+    tests = {mutant: chooser.tests(mutant) for mutant in sample}
+    collected = sorted({test.split("::")[0] for chosen in tests.values() for test in chosen})
     with tempfile.TemporaryDirectory() as folder:
         cache = given.cache.resolve() if given.cache else Path(folder) / "compiled"
         with concurrent.futures.ProcessPoolExecutor(
             given.workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=Worker.open,
-            initargs=(Path(folder), cache, chooser.seconds, not given.one_by_one),
+            initargs=(Path(folder), cache, chooser.seconds, () if given.one_by_one else collected),
         ) as pool:
-            waiting = [pool.submit(Worker.judge, mutant, chooser.tests(mutant), end) for mutant in sample]
+            waiting = [pool.submit(Worker.judge, mutant, tests[mutant], end) for mutant in sample]
             for done in concurrent.futures.as_completed(waiting):
                 mutant, name, verdict, by, seconds = done.result()
                 if verdict == "not finished":

@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from torture.collected import Reply, Request, serve
-from torture.forked import BROKEN, NO_TESTS, OPTIONS, Forks, Run, Watch, choose
+from torture.forked import BROKEN, EMPTY, NO_TESTS, OPTIONS, Forks, Run, Watch, choose
 from torture.mutations import Mutant, mutate
 
 LOADED = (
@@ -32,14 +32,18 @@ LOADED = (
 )
 LONGEST = 240.0  # Seconds of all tests for one change.
 FIRST = 15  # Tests that are run before the files of the others are loaded.
-EMPTY = "tests/golden"  # A folder without tests, named in every run: whatever else is run, tests/conftest.py is loaded.
-COLLECTING = 300.0  # Seconds that collecting all tests may take; without it everything is tried the slow way.
+COLLECTING = 600.0  # Seconds that collecting all tests may take; without it everything is tried the slow way.
 
 
 class Workshop:
-    """A copy of the tree at `root` in `folder`, with compiled programs kept in `cache`."""
+    """A copy of the tree at `root` in `folder`, with compiled programs kept in `cache`.
 
-    def __init__(self, root: Path, folder: Path, cache: Path, seconds: Mapping[str, float], *, collected: bool = True):
+    Tests of the files `collected` are run in a process that has collected them. Without files there is no such process.
+    """
+
+    def __init__(
+        self, root: Path, folder: Path, cache: Path, seconds: Mapping[str, float], collected: Sequence[str] = ()
+    ):
         self._tree = folder / "tree"
         self._forks = Forks(folder, seconds)
         ignored = shutil.ignore_patterns(".git", ".venv*", "out", "site", "dist", ".hypothesis", "__pycache__")
@@ -56,9 +60,9 @@ class Workshop:
         self._kills: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
         self._aside: set[str] = set()
         self._sound: set[str] = set()
-        self._session = self._collect(folder, seconds) if collected else None
+        self._session = self._collect(collected, folder, seconds) if collected else None
 
-    def _collect(self, folder: Path, seconds: Mapping[str, float]) -> Connection | None:
+    def _collect(self, files: Sequence[str], folder: Path, seconds: Mapping[str, float]) -> Connection | None:
         """Start the process that has collected everything; return the way to it, or None if there is none."""
         ours, its = multiprocessing.Pipe()
         own = folder / "collected"
@@ -70,7 +74,7 @@ class Workshop:
             os.dup2(log, 2)
             try:
                 self._enter()
-                serve(self._tree, Forks(own, seconds), its)
+                serve(self._tree, files, Forks(own, seconds), its)
             finally:
                 os._exit(BROKEN)
         its.close()
@@ -121,7 +125,7 @@ class Workshop:
                 _replace(path, changed)
                 if collected:
                     reply = self._ask(Request(mutant, sound, tests, until))
-                    run, rest = reply.run, () if reply.whole else tests
+                    run, rest = reply.run, () if reply.whole and reply.run.code != BROKEN else tests
                 else:
                     run = self._run(tests, until)
             finally:

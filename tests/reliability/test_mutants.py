@@ -46,16 +46,16 @@ def test_the_tests_of_a_line_are_those_that_execute_it_its_own_and_the_quickest_
     executed = {
         f"{place}::{name}": {"seconds": seconds, "lines": {file: {function: [mutant.line - first]}}}
         for place, name, seconds, function in (
-            ("tests/a.py", "other", 0, "printable"),
-            ("tests/a.py", "slow", 5, "one_line"),
-            ("tests/a.py", "quick", 1, "one_line"),
+            ("tests/test_import.py", "other", 0, "printable"),
+            ("tests/test_import.py", "slow", 5, "one_line"),
+            ("tests/test_import.py", "quick", 1, "one_line"),
             ("tests/_runtime/test_files.py", "own", 9, "one_line"),
         )
     }
     tests = Chooser(Table(executed, {})).tests(mutant)
     assert tests[0] == "tests/_runtime/test_files.py::own"
-    assert tests[-2:] == ["tests/a.py::quick", "tests/a.py::slow"]
-    assert "tests/a.py::other" not in tests
+    assert tests[-2:] == ["tests/test_import.py::quick", "tests/test_import.py::slow"]
+    assert "tests/test_import.py::other" not in tests
     assert file in tests  # Its examples, of which nothing is known.
 
 
@@ -152,13 +152,16 @@ def test_functions_change_where_they_are(tmp_path):
 
 
 def test_a_source_keeps_its_old_digest_while_tests_of_the_old_record_are_left():
-    old = Table({"tests/a.py::one": {}, "tests/b.py::two": {}}, {"src/x.py": "1", "tests/a.py": "1", "tests/b.py": "1"})
-    new = Table({"tests/a.py::three": {}}, {"src/x.py": "2", "src/y.py": "2", "tests/a.py": "2"})
-    some = merge(old, new, {"tests/a.py"})
-    assert set(some.tests) == {"tests/b.py::two", "tests/a.py::three"}
-    assert some.texts == {"src/x.py": "1", "src/y.py": "2", "tests/a.py": "2", "tests/b.py": "1"}
-    every = merge(old, Table(new.tests, {**new.texts, "tests/b.py": "2"}), {"tests/a.py", "tests/b.py"})
-    assert every.texts == {"src/x.py": "2", "src/y.py": "2", "tests/a.py": "2", "tests/b.py": "2"}
+    old = Table(
+        {"tests/test_import.py::one": {}, "tests/b.py::two": {}},
+        {"src/x.py": "1", "tests/test_import.py": "1", "tests/b.py": "1"},
+    )
+    new = Table({"tests/test_import.py::three": {}}, {"src/x.py": "2", "src/y.py": "2", "tests/test_import.py": "2"})
+    some = merge(old, new, {"tests/test_import.py"})
+    assert set(some.tests) == {"tests/b.py::two", "tests/test_import.py::three"}
+    assert some.texts == {"src/x.py": "1", "src/y.py": "2", "tests/test_import.py": "2", "tests/b.py": "1"}
+    every = merge(old, Table(new.tests, {**new.texts, "tests/b.py": "2"}), {"tests/test_import.py", "tests/b.py"})
+    assert every.texts == {"src/x.py": "2", "src/y.py": "2", "tests/test_import.py": "2", "tests/b.py": "2"}
 
 
 def test_where_a_file_has_changed_since_the_table_its_tests_are_taken_whole():
