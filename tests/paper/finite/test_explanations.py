@@ -10,7 +10,7 @@ from robustirl.envs import PUBLISHED
 from robustirl.paper.finite import comparison, reproduce
 from robustirl.paper.finite.comparison import CPU_BATCH, Cell, Explanation, explain
 from robustirl.paper.finite.specs import RunSpec
-from robustirl.paper.published import PublishedReturn
+from robustirl.paper.published import PublishedReturn, published_returns
 from tests.invented_runs import record, record_of
 
 SPEC = RunSpec("gridworld-1", PUBLISHED, 0.0, 0.1, 0.9, steps=9)
@@ -30,6 +30,14 @@ CELL = Cell(record_of(SPEC), PublishedReturn(-100.0, 0.0))
 )
 def test_what_a_difference_comes_from(lowest, highest, halfway, reason):
     assert Explanation(CELL, lowest, highest, halfway).reason == reason
+
+
+def test_runs_of_a_layout_that_nobody_has_are_not_compared():
+    found = comparison.compare(
+        [record_of(RunSpec(name, PUBLISHED, 0.0, 0.1, 0.9)) for name in ("gridworld-2", "objectworld", "three-state")]
+    )
+    assert [cell.record.spec.environment for cell in found] == ["gridworld-2"]
+    assert found[0].published == published_returns()["gridworld-2", 0.0, 0.1, 0.9]
 
 
 def test_a_cell_is_refitted_from_drawn_starts_and_with_half_the_steps(monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from robustirl import envs
-from robustirl.paper.studies.existence import COLUMNS, as_cells, existence_table
+from robustirl.paper.studies.existence import COLUMNS, _models_of, as_cells, existence_table
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.theory.existence import find_matching_policy
 
@@ -18,6 +18,16 @@ def test_every_cell_is_there_once_in_order(rows):
     cells = [(row.environment, row.noise_model, row.learner_noise, row.expert_noise) for row in rows]
     groups = [("three-state", "slip"), ("gridworld-4", "uniform-action"), ("gridworld-4", "published")]
     assert cells == [(*group, learner, expert) for group in groups for learner in (0.0, 0.1) for expert in (0.0, 0.1)]
+
+
+def test_every_state_has_an_equation_of_flow_and_one_of_visits(rows):
+    assert {(row.environment, row.equations) for row in rows} == {("three-state", 6), ("gridworld-4", 72)}
+
+
+def test_an_environment_that_knows_no_noise_model_that_is_asked_for_has_its_own():
+    grid = envs.make("gridworld-4")
+    assert _models_of(grid, ["published", "slip", "uniform-action"]) == ("published", "uniform-action")
+    assert _models_of(grid, ["slip"]) == ("uniform-state",)
 
 
 def test_verdicts_agree_with_each_other_and_with_irl(rows):

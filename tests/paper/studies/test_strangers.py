@@ -185,3 +185,63 @@ def test_warehouses_are_paired_with_a_calm_and_a_slippery_expert(monkeypatch):
     pairs = list(warehouse_pairs())
     assert [(pair.learner, pair.expert, pair.mismatch) for pair in pairs] == [(0.05, 0.05, False), (0.05, 0.2, True)]
     assert {(pair.name, pair.group, pair.reward.shape) for pair in pairs} == {("warehouse-30x30", "warehouse", (900,))}
+
+
+def test_what_is_written_of_the_fits_of_a_pair(monkeypatch):
+    """Returns: 4 for the best policy, 2 for the uniform one, 3 for the player, 3.5 for its likeliest actions.
+
+    The expert earns 1 in its own world, by a reward that is numbered as its states are.
+    """
+    world = SimpleNamespace(discount=0.75, mask=np.ones((2, 2), bool), num_states=strangers.LARGE)
+    pair = Pair("a", "random", world, "home", np.ones(2), mismatch=True, expert_reward=np.zeros(2))
+    player = np.array([[0.25, 0.75], [0.875, 0.125]])
+    returns = {(0.5, 0.5): 2.0, (0.25, 0.75): 3.0, (0.0, 1.0): 3.5}
+    asked, clock = [], iter((10.0, 12.5, 20.0, 24.0))
+
+    def value(given, policy, reward):
+        if isinstance(policy, str):
+            return {"policy in world": 4.0, "policy at home": 1.0 + reward.sum()}[policy]
+        return returns[tuple(np.asarray(policy)[0].tolist())]
+
+    def fit(given, rho, *, alpha, throw, steps=None):
+        asked.append((rho, alpha, throw, steps))
+        return SimpleNamespace(
+            player=player,
+            reward=np.array([2.0, -5.0]),
+            verdict=SimpleNamespace(status="settled", occupancy_gap=0.125),
+            diagnosis=SimpleNamespace(randomness=0.625),
+        )
+
+    def judge(found, estimate, *, alpha_estimate, world):
+        kind = "exact" if estimate is None else estimate.occupancy
+        return SimpleNamespace(trust="doubt", why=f"{kind}, {alpha_estimate}")
+
+    stand_ins = {
+        "expert_policy": lambda given, reward, temperature: (
+            f"policy {'at home' if given == 'home' else 'in world'}" if temperature == 0 else None
+        ),
+        "discounted_return": value,
+        "state_occupancy": lambda given, policy: f"{given}, {policy}",
+        "_demonstrations": lambda given, policy, count: f"{count} of {policy}",
+        "estimate_occupancy": lambda demos, given: SimpleNamespace(occupancy=demos),
+        "_alphas": lambda given, demos, alphas: [(0.5, None if demos is None else "chosen")],
+        "fit": fit,
+        "judge": judge,
+        "time": SimpleNamespace(perf_counter=lambda: next(clock)),
+    }
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(strangers, name, stand_in)
+    exact, drawn = rows_of(pair, episodes=(0, 7))
+    whole, seen = "home, policy at home", "7 of policy at home"
+    assert asked == [(rho, 0.5, False, steps) for rho in (whole, seen) for steps in (1, None)]
+    numbers = {"regret": 0.5, "likeliest_regret": 0.25, "expert_regret": 1.5, "gap": 0.125}
+    numbers |= {"randomness": 0.625, "largest_reward": 5.0, "alpha": 0.5, "discount": 0.75, "states": strangers.LARGE}
+    assert {name: getattr(exact, name) for name in numbers} == numbers
+    assert [(one.episodes, one.chosen, one.seconds, one.why) for one in (exact, drawn)] == [
+        (0, False, 2.5, "exact, None"),
+        (7, True, 4.0, f"{seen}, chosen"),
+    ]
+    assert (exact.status, exact.judgment, exact.mismatch) == ("settled", "doubt", True)
+    world.num_states += 1  # Of larger worlds the exact occupancy alone is matched.
+    clock = iter((0.0, 1.0))
+    assert [one.episodes for one in rows_of(pair, episodes=(0, 7))] == [0]
