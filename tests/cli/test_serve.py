@@ -68,7 +68,8 @@ def test_who_leaves_in_the_middle_leaves_no_word(address, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_what_cannot_be_served_is_refused(tmp_path, capsys):
+def test_what_cannot_be_served_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(serve.http.server.ThreadingHTTPServer, "serve_forever", lambda self: None)
     assert main(["serve", str(tmp_path / "nowhere")]) == 2
     assert "there is neither a store of runs nor a fit in" in " ".join(capsys.readouterr().err.split())
     assert main(["serve", str(tmp_path / ("x" * 300))]) == 2

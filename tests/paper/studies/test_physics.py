@@ -137,7 +137,7 @@ def test_published_figures_stand_beside_ours():
     assert rows[3][3:] == ("", "", "", "", "", "10")
 
 
-def test_options_that_cannot_be_run_are_refused(tmp_path):
+def test_options_that_cannot_be_run_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="there is no world 'hoper' in this study; choose among cart-pole"):
         PhysicsStudy(worlds=("hoper",)).requested()
     with pytest.raises(InvalidInputError, match="need at least one value each"):
@@ -146,6 +146,14 @@ def test_options_that_cannot_be_run_are_refused(tmp_path):
         PhysicsStudy(steps=5).requested()
     with pytest.raises(InvalidInputError, match="cart-pole-swing-up has no parameter 'weight'"):
         PhysicsStudy(parameters=("weight",)).requested()[0].check()
+    for option in ("seeds", "episodes", "fewer"):
+        with pytest.raises(InvalidInputError, match=f"--{option} is 0"):
+            PhysicsStudy(**{option: (0,) if option == "fewer" else 0}).requested()
+    small = PhysicsStudy(
+        worlds=("cart-pole-swing-up",), factors=(2.0,), alphas=(1.0,), seeds=1, episodes=1, parameters=("mass",)
+    )
+    assert len(small.requested()) == len(dataclasses.replace(small, fewer=(1,)).requested()) == 1 + len(CONTROLS)
+    monkeypatch.setattr(Frame, "compute", None)  # Of stores that are named nothing is computed.
     assert main(["study", "physics", "--stores", str(tmp_path / "none"), "--out", str(tmp_path / "out")]) == 2
 
 
