@@ -7,7 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.mdp import BandedKernel, DenseKernel, KroneckerKernel, MixtureKernel, SuccessorKernel, WrongActionKernel
+from robustirl.mdp import (
+    BandedKernel,
+    DenseKernel,
+    KroneckerKernel,
+    MixtureKernel,
+    RaggedKernel,
+    SuccessorKernel,
+    WrongActionKernel,
+)
 
 # Three states in a row and two actions: a step to the right, and one to the left that does not exist in state 0.
 BANDED = BandedKernel((-1, 0, 1), [[[0, 0, 0], [0, 1, 1]], [[0, 0.25, 1], [0, 0, 0]], [[1, 0.75, 0], [0, 0, 0]]])
@@ -17,7 +25,7 @@ EXISTS = ARRAY.sum(-1, keepdims=True) > 0
 NOISY = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * WEIGHTS[:, None, None] * ANYWHERE
 # A random action of those that exist: state 0 has one, the others two.
 MISTAKEN = (1 - WEIGHTS)[:, None, None] * ARRAY + EXISTS * (WEIGHTS / [1, 2, 2])[:, None, None] * ARRAY.sum(1)[:, None]
-KINDS = ("array", "lists", "diagonals", "noisy diagonals", "noisy lists", "mistaken lists", "parts")
+KINDS = ("array", "lists", "diagonals", "noisy diagonals", "noisy lists", "mistaken lists", "entries", "parts")
 
 
 @functools.cache  # Not at the top: every worker collects this file, and one runs it.
@@ -30,6 +38,7 @@ def kernels():
         "noisy diagonals": MixtureKernel(BANDED, WEIGHTS, ANYWHERE),
         "noisy lists": MixtureKernel(lists, WEIGHTS, ANYWHERE),
         "mistaken lists": WrongActionKernel(lists, WEIGHTS),
+        "entries": RaggedKernel(BANDED.to_sparse(), num_actions=2),
         "parts": KroneckerKernel(lists, [[[1.0]]]),  # The second part has one state that never changes.
     }
 
@@ -58,7 +67,7 @@ def test_diagonals_are_those_of_the_storage(kind):
 @EVERY
 def test_lists_and_the_rank_one_part_make_up_the_kernel(kind):
     lists, noise = kernels()[kind].successor_lists(), kernels()[kind].rank_one()
-    assert (lists is None) == (kind == "array")
+    assert (lists is None) == (kind in ("array", "entries"))
     assert (noise is not None) == ("noisy" in kind)
     if lists is not None:
         assert isinstance(lists, SuccessorKernel)

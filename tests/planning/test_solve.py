@@ -14,7 +14,7 @@ import pytest
 from robustirl import envs
 from robustirl.envs.noise import noisy_kernel
 from robustirl.errors import ConvergenceError
-from robustirl.mdp import MDP, BandedKernel, DenseKernel, MarkovGame, MixtureKernel, SuccessorKernel
+from robustirl.mdp import MDP, BandedKernel, DenseKernel, MarkovGame, MixtureKernel, SuccessorKernel, banded_or_lists
 from robustirl.planning import (
     Newton,
     NewtonKrylov,
@@ -237,6 +237,14 @@ def test_direct_methods_win_where_the_world_is_small_enough_or_a_grid(monkeypatc
     lists = MDP(SuccessorKernel(np.zeros((1600, 1, 1), int), np.ones((1600, 1, 1))), discount=0.9999)
     assert chosen(MarkovGame(lists)) is NewtonKrylov  # Lists may lead anywhere, and factors fill up.
     assert chosen(MarkovGame(large.mdp(0.1, "uniform-action"))) is NewtonSparse
+
+
+@pytest.mark.parametrize(("longest", "solver"), [(8, NewtonSparse), (9, NewtonKrylov)])
+def test_rings_whose_moves_are_short_are_factored_at_any_discount(longest, solver):
+    states = np.arange(250)
+    ahead = np.stack([(states + 1) % 250, (states - longest) % 250], 1)  # In both directions across the end.
+    kernel = banded_or_lists(ahead[..., None], np.ones((250, 2, 1)))
+    assert chosen(MarkovGame(MDP(kernel, discount=0.9))) is solver
 
 
 def test_in_compiled_code_the_factorization_is_not_chosen():

@@ -161,6 +161,11 @@ def _from_sparse(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], di
         )
     try:
         lists = from_sparse(rows, num_actions=pairs // size).successor_lists()
+        if lists is None:
+            raise InvalidInputError(
+                "some rows of the matrix have many times as many successors as the others, which a world from a file"
+                " cannot store; build it by MDP(matrix, num_actions=...)."
+            )
         outcomes = Outcomes(np.asarray(lists.next_states), np.asarray(lists.probabilities))
         world = WorldFromFile(
             str(path), outcomes=outcomes, rewards=np.zeros(size), discount=discount, reward_known=False

@@ -48,6 +48,7 @@ from robustirl.mdp.policy import mixture as mixture
 from robustirl.mdp.policy import opposed as opposed
 from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
+from robustirl.mdp.ragged import RaggedKernel as RaggedKernel
 from robustirl.mdp.renumbering import Order as Order
 from robustirl.mdp.renumbering import renumber_states as renumber_states
 from robustirl.mdp.renumbering import renumbered as renumbered
@@ -77,6 +78,7 @@ DOCUMENTED = [
     "MarkovGame",
     "MixtureKernel",
     "Order",
+    "RaggedKernel",
     "SuccessorKernel",
     "WrongActionKernel",
     "dynamics_distance",

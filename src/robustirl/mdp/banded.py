@@ -19,6 +19,7 @@ from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import BandedChain
+from robustirl.mdp.gathers import MOST_UNROLLED, by_action
 from robustirl.mdp.kernel import AbstractKernel, require_row_sums
 from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
@@ -71,12 +72,16 @@ class BandedKernel(ListedKernel):
         return [sum(w[a] * v for w, v in zip(self.weights, shifted, strict=True)) for a in range(self.num_actions)]  # pyright: ignore[reportReturnType]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        if self.num_actions > MOST_UNROLLED:
+            return sum(w * jnp.roll(value, -d) for w, d in zip(self.weights, self.offsets, strict=True)).T  # pyright: ignore
         return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        return self.chain([measure[:, a] for a in range(self.num_actions)]).push(jnp.ones_like(measure[:, 0]))
+        return self.chain(by_action(measure)).push(jnp.ones_like(measure[:, 0]))
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> BandedChain:
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> BandedChain:
+        if isinstance(shares, jax.Array):
+            return BandedChain(tuple((shares * w).sum(0) for w in self.weights), self.offsets)
         weights = tuple(sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)
         return BandedChain(weights, self.offsets)  # pyright: ignore[reportArgumentType]
 

@@ -116,7 +116,11 @@ class ListChain(AbstractChain):
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         if self.inflow is not None:
             return self.transpose().expect(measure)
-        arriving = jnp.concatenate([weight * measure for weight in self.weights])
+        weights = self.weights
+        if isinstance(weights, jax.Array):
+            arriving = (weights * measure).ravel()
+        else:
+            arriving = jnp.concatenate([weight * measure for weight in weights])
         return jax.ops.segment_sum(arriving, self.places.ravel(), num_segments=measure.shape[0])
 
     def transpose(self) -> AbstractChain:

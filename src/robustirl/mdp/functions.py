@@ -14,6 +14,7 @@ from robustirl._runtime import require_memory, short_repr, sum_tolerance
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel, banded_or_lists
+from robustirl.mdp.ragged import RaggedKernel, wasteful
 from robustirl.mdp.successors import SuccessorKernel
 
 CHUNK = 65_536  # Pairs of state and action in one call.
@@ -27,7 +28,7 @@ def from_function(
     num_actions: int,
     vectorized: bool = False,
     chunk_size: int = CHUNK,
-) -> BandedKernel | SuccessorKernel:
+) -> BandedKernel | SuccessorKernel | RaggedKernel:
     """Return the kernel of a function `successors(state, action)`, as diagonals or as lists.
 
     Args:
@@ -70,9 +71,25 @@ def from_function(
             width = found[0].shape[1]
             require_memory(48.0 * pairs * width, f"a kernel of {states} states with {width} successors", "use fewer")
     longest = max(places.shape[1] for places, _ in chunks)
+    if wasteful(pairs, longest, sum(int(np.count_nonzero(chances)) for _, chances in chunks)):
+        return _entries(chunks, states, actions)
     every = [np.concatenate([_widened(chunk[i], longest) for chunk in chunks]) for i in (0, 1)]
     shape = (states, actions, longest)
     return banded_or_lists(every[0].reshape(shape), every[1].reshape(shape))
+
+
+def _entries(chunks: list[Chunk], states: int, actions: int) -> RaggedKernel:
+    import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+    parts = []
+    for places, chances in chunks:
+        rows = np.repeat(np.arange(len(places)), places.shape[1])
+        content = (chances.ravel(), (rows, places.ravel()))
+        parts.append(scipy.sparse.coo_array(content, shape=(len(places), states)))
+    matrix = scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return RaggedKernel(matrix, num_actions=actions)
 
 
 def checked_answer(answer: Any, states: np.ndarray, actions: np.ndarray, size: int) -> Chunk:
@@ -108,6 +125,8 @@ def _one_by_one(successors: Callable[..., Any], states: np.ndarray, actions: np.
             )
         rows.append((places, chances))
     width = max(1, *(len(places) for places, _ in rows))
+    what = f"{len(rows)} lists of successors as long as the longest, {width}"
+    require_memory(100.0 * width * len(rows), what, "use a smaller chunk_size")
     filled = [(list(p) + [0] * (width - len(p)), list(c) + [0.0] * (width - len(c))) for p, c in rows]
     return _arrays(tuple(zip(*filled, strict=True)), len(rows))
 

@@ -20,7 +20,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl.mdp.chains import AbstractChain
-from robustirl.mdp.gathers import MOST_UNROLLED, Rows, gather_sum
+from robustirl.mdp.gathers import MOST_UNROLLED, Rows, by_action, gather_sum
 from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import AnyArray
@@ -153,9 +153,9 @@ class HaloKernel(ListedKernel):
         return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[AnyArray, "S A"]) -> Float[Array, " S"]:
-        return self.chain([measure[:, a] for a in range(self.num_actions)]).push(jnp.ones_like(measure[:, 0]))
+        return self.chain(by_action(measure)).push(jnp.ones_like(measure[:, 0]))
 
-    def chain(self, shares: Sequence[Float[AnyArray, " S"]]) -> HaloChain:
+    def chain(self, shares: Sequence[Float[AnyArray, " S"]] | Float[Array, "A S"]) -> HaloChain:
         every = self.weights * jnp.stack(shares)
         shared = self.places.shape[1] < self.num_actions
         weights = every.sum(1) if shared else every.reshape(-1, self.num_states)

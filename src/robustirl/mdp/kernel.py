@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from robustirl.mdp.successors import SuccessorKernel
 
 
+MOST_WRITTEN_OUT = 64  # Actions whose sum is written out; longer sums would take minutes to compile.
+
+
 class AbstractKernel(DeviceModule):
     """How a world moves: T(s'|s,a) for every state s and action a.
 
@@ -64,7 +67,7 @@ class AbstractKernel(DeviceModule):
         """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
 
     @abc.abstractmethod
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> AbstractChain:
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> AbstractChain:
         """Return Σ_a μ_a(s) T(s'|s,a): the chain of the policy whose columns π(a|·) are the shares."""
 
     @abc.abstractmethod
@@ -118,7 +121,7 @@ class AbstractKernel(DeviceModule):
         return None
 
     def successor_lists(self) -> "SuccessorKernel | None":
-        """Return B, the kernel without its rank-one part, as lists of successors; None if it is stored as an array."""
+        """Return B, the kernel without its rank-one part, as lists of successors; None if it has no short ones."""
         return None
 
     def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
@@ -211,7 +214,7 @@ class DenseKernel(AbstractKernel):
         # As one vector-matrix product: XLA's CPU backend is seven times slower on the contraction as written.
         return measure.reshape(-1) @ self.probabilities.reshape(-1, self.num_states)
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> DenseChain:
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> DenseChain:
         return DenseChain(self.policy_matrix(jnp.stack(shares, -1)))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
@@ -219,6 +222,8 @@ class DenseKernel(AbstractKernel):
         if checks.concrete(policy, rows) and jax.default_backend() == "cpu":  # Without ten programs for every size.
             shares, table = np.asarray(policy), np.asarray(rows)
             return jax.device_put(sum(shares[:, a, None] * table[:, a] for a in actions))
+        if self.num_actions > MOST_WRITTEN_OUT:
+            return jnp.einsum("sa,sat->st", policy, rows)
         # A sum over few actions, written out: XLA fuses it into one pass over the array, where the
         # contraction would become |S| tiny matrix products.
         return sum(policy[:, a, None] * rows[:, a] for a in actions)  # pyright: ignore[reportReturnType]

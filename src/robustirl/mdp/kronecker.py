@@ -86,7 +86,7 @@ class KroneckerKernel(ListedKernel):
             array = jnp.moveaxis(found.reshape(*outer, part.num_states), -1, axis)
         return array.reshape(-1)
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> "PolicyChain":
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> "PolicyChain":
         return PolicyChain(self, jnp.stack(shares, -1))
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:

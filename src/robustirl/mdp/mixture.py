@@ -18,6 +18,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel
 from robustirl.mdp.chains import DisturbedChain, RankOne
+from robustirl.mdp.gathers import MOST_UNROLLED
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_same_size
 from robustirl.mdp.successors import SuccessorKernel, signed_sums
 from robustirl.types import ArrayLike
@@ -90,13 +91,20 @@ class MixtureKernel(AbstractKernel):
         ]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        if self.num_actions > MOST_UNROLLED:
+            anywhere = self.weights * (self.distribution @ value)
+            return ((1 - self.weights) * self.base.expect(value).T + jnp.where(self.exists, anywhere, 0)).T
         return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
         thrown = self.weights @ (measure * self._exists()).sum(-1)
         return self.base.push((1 - self.weights)[:, None] * measure) + thrown * self.distribution
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> DisturbedChain:
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> DisturbedChain:
+        if isinstance(shares, jax.Array):
+            thrown = jnp.where(self.exists, shares, 0).sum(0)
+            usual = self.base.chain((1 - self.weights) * shares)
+            return DisturbedChain(usual, self.weights * thrown, self.distribution)
         usual = self.base.chain([(1 - self.weights) * share for share in shares])
         thrown = sum(jnp.where(exists, share, 0) for exists, share in zip(self.exists, shares, strict=True))
         return DisturbedChain(usual, self.weights * thrown, self.distribution)

@@ -19,6 +19,7 @@ from robustirl.mdp.extension import extend_states
 from robustirl.mdp.halo import AXIS, HaloKernel, farthest_move, local_places
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
 from robustirl.mdp.mdp import MDP, replace_parts
+from robustirl.mdp.ragged import RaggedKernel
 from robustirl.mdp.successors import SuccessorKernel
 
 _log = logging.getLogger("robustirl")
@@ -43,9 +44,10 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
     """
     devices = jax.devices() if devices is None else list(devices)
     size = mdp.num_states
-    if isinstance(mdp.kernel, DenseKernel):
+    if isinstance(mdp.kernel, DenseKernel | RaggedKernel):
+        stored = "an array" if isinstance(mdp.kernel, DenseKernel) else "entries"
         raise InvalidInputError(
-            "a world stored as an array is not spread over devices; build it from diagonals or lists."
+            f"a world stored as {stored} is not spread over devices; build it from diagonals or lists."
         )
     if size % len(devices):
         mdp = extend_states(mdp, -(-size // len(devices)) * len(devices))

@@ -7,6 +7,7 @@ import numpy as np
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel, banded_or_lists
+from robustirl.mdp.ragged import RaggedKernel, wasteful
 from robustirl.mdp.successors import SuccessorKernel
 
 if TYPE_CHECKING:
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 def from_sparse(
     matrix: "scipy.sparse.sparray | scipy.sparse.spmatrix", *, num_actions: int
-) -> BandedKernel | SuccessorKernel:
+) -> BandedKernel | SuccessorKernel | RaggedKernel:
     """Return the kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), as diagonals or as lists.
 
-    Never turned dense: it takes as many places a pair as the longest row has entries.
+    Never turned dense: it takes as many places a pair as the longest row has entries, or where few rows are much longer
+    than the others as many as there are entries (`RaggedKernel`).
 
     Example:
         >>> import scipy.sparse
@@ -54,6 +56,9 @@ def from_sparse(
         )
     lengths = np.diff(rows.indptr)
     longest = max(int(lengths.max(initial=0)), 1)
+    if wasteful(pairs, longest, rows.nnz):
+        rows.eliminate_zeros()
+        return RaggedKernel(rows, num_actions=num_actions)
     filled = np.arange(longest) < lengths[:, None]
     places, chances = np.zeros((pairs, longest), dtype=np.int64), np.zeros((pairs, longest))
     places[filled], chances[filled] = rows.indices, rows.data

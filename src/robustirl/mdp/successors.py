@@ -23,7 +23,7 @@ from robustirl._runtime import BoundedJit, as_float, one_line, require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
-from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
+from robustirl.mdp.gathers import MOST_UNROLLED, by_action, gather_sum, take
 from robustirl.mdp.inflow import PredecessorList
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
 from robustirl.mdp.layout import inflow_of, laid_out
@@ -100,6 +100,8 @@ class SuccessorKernel(AbstractKernel):
         return self.places.shape[1] < self.num_actions
 
     def columns(self, value: Float[AnyArray, " S"]) -> list[Float[Array, " S"]]:
+        if self.num_actions > MOST_UNROLLED:
+            return list(self.expect(value).T)
         if self._shared and len(self.places) <= MOST_UNROLLED:
             met = [take(value, row[0]) for row in self.places]
             return [_sum(w[a] * v for w, v in zip(self.weights, met, strict=True)) for a in range(self.num_actions)]
@@ -107,15 +109,17 @@ class SuccessorKernel(AbstractKernel):
         return [gather_sum(self.places[:, b], self.weights[:, a], value) for a, b in enumerate(lists)]
 
     def expect(self, value: Float[AnyArray, " S"]) -> Float[Array, "S A"]:
+        if self.num_actions > MOST_UNROLLED:  # All actions at once: a program that is no longer for more of them.
+            return gather_sum(self.places, self.weights, value).T
         return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[AnyArray, "S A"]) -> Float[Array, " S"]:
-        return self.chain([measure[:, a] for a in range(self.num_actions)]).push(jnp.ones_like(measure[:, 0]))
+        return self.chain(by_action(measure)).push(jnp.ones_like(measure[:, 0]))
 
-    def chain(self, shares: Sequence[Float[AnyArray, " S"]]) -> ListChain:
+    def chain(self, shares: Sequence[Float[AnyArray, " S"]] | Float[Array, "A S"]) -> ListChain:
         places = self.places.reshape(-1, self.num_states)
-        if len(places) > MOST_UNROLLED:
-            every = self.weights * jnp.stack(shares)
+        if len(places) > MOST_UNROLLED or self.num_actions > MOST_UNROLLED:
+            every = self.weights * (shares if isinstance(shares, jax.Array) else jnp.stack(shares))
             weights = every.sum(1) if self._shared else every.reshape(-1, self.num_states)
         elif self._shared:
             weights = tuple(_sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)

@@ -18,6 +18,7 @@ from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain
+from robustirl.mdp.gathers import MOST_UNROLLED, by_action
 from robustirl.mdp.halo import HaloKernel
 from robustirl.mdp.listed import ListedKernel
 from robustirl.mdp.successors import SuccessorKernel
@@ -82,15 +83,24 @@ class WrongActionKernel(ListedKernel):
         ]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
+        if self.num_actions > MOST_UNROLLED:
+            usual = self.base.expect(value).T
+            lost = self._share() * usual.sum(0)
+            return jnp.where(self.exists, (1 - self.noise) * usual + lost, 0).T
         return jnp.stack(self.columns(value), -1)
 
-    def _executed(self, shares: Sequence[Float[Array, " S"]]) -> list[Float[Array, " S"]]:
+    def _executed(
+        self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]
+    ) -> list[Float[Array, " S"]] | Float[Array, "A S"]:
         """Return how often each action is executed where actions are chosen in these shares."""
+        if isinstance(shares, jax.Array):
+            taken = jnp.where(self.exists, shares, 0)
+            return (1 - self.noise) * taken + jnp.where(self.exists, self._share() * taken.sum(0), 0)
         chosen = [jnp.where(exists, share, 0) for exists, share in zip(self.exists, shares, strict=True)]
         lost = self._share() * sum(chosen[1:], chosen[0])
         return [(1 - self.noise) * s + jnp.where(e, lost, 0) for s, e in zip(chosen, self.exists, strict=True)]
 
-    def chain(self, shares: Sequence[Float[Array, " S"]]) -> AbstractChain:
+    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> AbstractChain:
         return self.base.chain(self._executed(shares))
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
@@ -104,7 +114,7 @@ class WrongActionKernel(ListedKernel):
         return self.base.policy_matrix(self._mixed(policy))
 
     def _mixed(self, measure: Float[Array, "S A"]) -> Float[Array, "S A"]:
-        return jnp.stack(self._executed([measure[:, a] for a in range(self.num_actions)]), -1)
+        return jnp.stack(self._executed(by_action(measure)), -1)
 
     def row_sums(self) -> Float[Array, "S A"]:
         return self.base.row_sums()

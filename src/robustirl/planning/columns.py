@@ -4,10 +4,14 @@ The operators of `operators.py` hold a `[S, A]` array, whose rows of a few actio
 reduce fast. Here every action is a vector `[S]`, the sums and maxima over actions are written out, and a sweep that
 needs no policies does not make them: the same numbers, in a few passes over memory. A game may also be cast to a
 lower precision, where only the way to the solution matters and not its last digits.
+
+With many actions, sums written out would take longer to compile than to compute. They are then rows of one `[A, S]`
+array.
 """
 
 import dataclasses
 import functools
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -20,7 +24,9 @@ from robustirl.planning.operators import Reward, Temperature, Temperatures, is_z
 from robustirl.types import Tree
 
 LOW_TIES = 8  # Times the rounding unit: the margin of ties in low precision. They are found again in full precision.
+MOST_COLUMNS = 32  # Actions. With more of them columns are rows of one array, which compiles in a fraction of the time.
 Column = Float[Array, " S"]
+Columns = list[Column] | Float[Array, "A S"]
 
 
 class ColumnGame(eqx.Module):
@@ -56,32 +62,39 @@ class ColumnGame(eqx.Module):
     def policies(self, value: Column) -> tuple[Float[Array, "S A"], Float[Array, "S A"]]:
         """Return the policies of player and opponent that attain B(V)."""
         _, player, opponent = self._attained(value, policies=True)
-        return jnp.stack(player, -1), jnp.stack(opponent, -1)
+        return _table(player), _table(opponent)
 
     def lowered(self) -> "ColumnGame":
         """Return this game in float32."""
         return dataclasses.replace(lower(self), low=True)
 
-    def _backup(self, value: Column, *, policies: bool) -> tuple[Column, list[Column]]:
+    def _backup(self, value: Column, *, policies: bool) -> tuple[Column, Columns]:
         """Return B(V) and the shares of the actions in the mixture; without policies an empty list."""
         result, player, opponent = self._attained(value, policies=policies)
         if not policies:
             return result, []
         if not self.alpha.ndim:
-            return result, [self.alpha * p + (1 - self.alpha) * o for p, o in zip(player, opponent, strict=True)]
-        weights = list(self.alpha)
-        pushed = sum((1 - weight) * share for weight, share in zip(weights, player, strict=True))
-        return result, [w * p + pushed * o for w, p, o in zip(weights, player, opponent, strict=True)]
+            return result, _each(lambda p, o: self.alpha * p + (1 - self.alpha) * o, player, opponent)
+        weights = self._by_action(self.alpha)
+        pushed = _total(_each(lambda weight, share: (1 - weight) * share, weights, player))
+        return result, _each(lambda w, p, o: w * p + pushed * o, weights, player, opponent)
 
-    def _attained(self, value: Column, *, policies: bool) -> tuple[Column, list[Column], list[Column]]:
+    def _by_action(self, array: Array) -> Columns:
+        """Return an array `[A, S]` as columns."""
+        return list(array) if len(self.mask) <= MOST_COLUMNS else array
+
+    def _attained(self, value: Column, *, policies: bool) -> tuple[Column, Columns, Columns]:
         """Return B(V) and the policies of player and opponent."""
-        q = [self.discount * column for column in self.kernel.columns(value)]
+        many = len(self.mask) > MOST_COLUMNS
+        expected = self.kernel.expect(value).T if many else self.kernel.columns(value)
+        q = _each(lambda column: self.discount * column, expected)
         sure: Column | float = self.reward if self.reward.ndim == 1 else 0.0
         if self.reward.ndim == 2:
-            q = [reward + column for reward, column in zip(self.reward, q, strict=True)]
-        high = [jnp.where(mask, column, -jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
-        low = [jnp.where(mask, column, jnp.inf) for mask, column in zip(self.mask, q, strict=True)]
-        best, worst = functools.reduce(jnp.maximum, high), functools.reduce(jnp.minimum, low)
+            q = _each(lambda reward, column: reward + column, self._by_action(self.reward), q)
+        mask = self._by_action(self.mask)
+        high = _each(lambda mask, column: jnp.where(mask, column, -jnp.inf), mask, q)
+        low = _each(lambda mask, column: jnp.where(mask, column, jnp.inf), mask, q)
+        best, worst = _highest(high), _lowest(low)
         margin = jnp.asarray(0.0, value.dtype)
         if policies and any(is_zero(t) for t in self.temperatures):
             largest = jnp.max(jnp.maximum(jnp.abs(best), jnp.abs(worst)))
@@ -93,33 +106,55 @@ class ColumnGame(eqx.Module):
         return sure + gain - (1 - self.alpha) * loss, player, opponent
 
     def _local(
-        self, high: list[Column], low: list[Column], worst: Column, sure: Column | float, margin: Float[Array, ""]
-    ) -> tuple[Column, list[Column], list[Column]]:
+        self, high: Columns, low: Columns, worst: Column, sure: Column | float, margin: Float[Array, ""]
+    ) -> tuple[Column, Columns, Columns]:
         """Return the backup and both policies where α differs by state and action; see `operators.py`."""
         one = jnp.ones((), worst.dtype)
         loss, opponent = _soft_maximum(low, worst, -one, self.temperatures.opponent, margin)
-        weights = list(self.alpha)
-        left = [weight * column - (1 - weight) * loss for weight, column in zip(weights, high, strict=True)]
-        best = functools.reduce(jnp.maximum, left)
-        gain, player = _soft_maximum(left, best, one, self.temperatures.player, jnp.max(self.alpha) * margin)
+        weights = self._by_action(self.alpha)
+        left = _each(lambda weight, column: weight * column - (1 - weight) * loss, weights, high)
+        gain, player = _soft_maximum(left, _highest(left), one, self.temperatures.player, jnp.max(self.alpha) * margin)
         return sure + gain, player, opponent
 
 
 def _soft_maximum(
-    q: list[Column], best: Column, factor: Float[Array, ""], temperature: Temperature, margin: Float[Array, ""]
-) -> tuple[Column, list[Column]]:
+    q: Columns, best: Column, factor: Float[Array, ""], temperature: Temperature, margin: Float[Array, ""]
+) -> tuple[Column, Columns]:
     """Return max^τ of the factor times q over the actions, and the shares that attain it.
 
     This is `operators.soft_maximum` without the `[S, A]` array; q is infinite where there is no action. `best` is the
     q whose product with the factor is largest: for the opponent, whose factor is negative, the lowest.
     """
     if is_zero(temperature):
-        weights = [(jnp.abs(column - best) <= margin).astype(best.dtype) for column in q]
-        total = sum(weights[1:], weights[0])
-        return factor * best, [weight / total for weight in weights]
-    weights = [jnp.exp((factor / temperature) * (column - best)) for column in q]
-    total = sum(weights[1:], weights[0])
-    return factor * best + temperature * jnp.log(total), [weight / total for weight in weights]
+        weights = _each(lambda column: (jnp.abs(column - best) <= margin).astype(best.dtype), q)
+        total = _total(weights)
+        return factor * best, _each(lambda weight: weight / total, weights)
+    weights = _each(lambda column: jnp.exp((factor / temperature) * (column - best)), q)
+    total = _total(weights)
+    return factor * best + temperature * jnp.log(total), _each(lambda weight: weight / total, weights)
+
+
+def _each(function: Callable[..., Array], *columns: Columns) -> Columns:
+    """Return the function of every column, or of all of them as one array."""
+    if isinstance(columns[0], list):
+        return [function(*parts) for parts in zip(*columns, strict=True)]
+    return function(*columns)
+
+
+def _total(columns: Columns) -> Column:
+    return sum(columns[1:], columns[0]) if isinstance(columns, list) else columns.sum(0)
+
+
+def _highest(columns: Columns) -> Column:
+    return functools.reduce(jnp.maximum, columns) if isinstance(columns, list) else columns.max(0)
+
+
+def _lowest(columns: Columns) -> Column:
+    return functools.reduce(jnp.minimum, columns) if isinstance(columns, list) else columns.min(0)
+
+
+def _table(columns: Columns) -> Float[Array, "S A"]:
+    return jnp.stack(columns, -1) if isinstance(columns, list) else columns.T
 
 
 def column_game(game: MarkovGame, reward: Reward, temperatures: Temperatures) -> ColumnGame:

@@ -5,7 +5,7 @@ r"""One function for all solvers, and the choice between them.
 | `ValueIteration` | repeated backups | discounts up to 0.6; on a GPU up to γ ≈ 0.99 |
 | `Newton` | steps with the inverse of I - γ P_mix | up to 200 states; on a GPU up to 1000 with γ from 0.9995 |
 | `NewtonKrylov` | steps with BiCGStab, no matrix | large worlds |
-| `NewtonSparse` | steps with sparse factorizations, on the CPU | large grids with γ from 0.9995 |
+| `NewtonSparse` | steps with sparse factorizations, on the CPU | grids with γ from 0.9995; chains and rings |
 
 `docs/benchmarks.md` has the measurements behind the choice.
 """
@@ -35,6 +35,7 @@ from robustirl.types import ArrayLike
 SWEEP_MAX_DISCOUNT = 0.6  # Up to this discount fifty sweeps suffice for ten digits.
 SPARSE_MIN_DISCOUNT = 0.9995  # From this discount on direct methods are faster.
 LARGEST_INVERTED = 1000  # States up to which that holds for inverses, on a GPU.
+NARROW = 8  # States that a move of a chain or a ring leads ahead at most: its factors stay as narrow, at any discount.
 LARGEST_FACTORED = 300_000  # States up to which that holds for sparse factorizations of grids, on a CPU.
 
 
@@ -106,10 +107,11 @@ def choose_solver(game: MarkovGame | MDP) -> AbstractSolver:
         return Newton()
     if discount <= SWEEP_MAX_DISCOUNT:
         return ValueIteration()
-    banded = mdp.kernel.diagonals is not None
-    if direct and not on_gpu and concrete(game) and banded and mdp.num_states <= LARGEST_FACTORED:
-        return NewtonSparse()
-    return NewtonKrylov()
+    moves = mdp.kernel.diagonals
+    if on_gpu or moves is None or mdp.num_states > LARGEST_FACTORED or not concrete(game):
+        return NewtonKrylov()
+    narrow = all(min(abs(move), mdp.num_states - abs(move)) <= NARROW for move in moves)
+    return NewtonSparse() if direct or narrow else NewtonKrylov()
 
 
 def _as_solver(solver: object) -> AbstractSolver:
