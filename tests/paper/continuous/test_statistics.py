@@ -10,6 +10,7 @@ import scipy.stats
 from robustirl.paper.continuous.specs import ContinuousRecord, continuous_grid
 from robustirl.paper.continuous.statistics import (
     STATISTICS,
+    Estimate,
     best_robust_alpha,
     bootstrap,
     cell_statistics,
@@ -58,9 +59,12 @@ def test_intervals_cover_what_they_should():
 
 def test_one_seed_knows_no_interval_and_none_is_refused(refused):
     assert bootstrap([3.0]) == bootstrap([3.0], np.median)
-    assert np.isinf([bootstrap([3.0]).low, bootstrap([3.0]).high]).all()
-    with refused("sample", "(0,)"):
-        bootstrap([])
+    assert bootstrap([3.0]) == Estimate(3.0, -np.inf, np.inf)
+    two = bootstrap([3.0, 5.0])  # A mean of two of them is 3, 4 or 5.
+    assert (two.value, two.low, two.high) == (4.0, 3.0, 5.0)
+    for sample, shape in (([], "(0,)"), ([[1.0, 2.0]], "(1, 2)")):
+        with refused("sample", shape):
+            bootstrap(sample)  # pyright: ignore[reportArgumentType]
 
 
 def test_cells_gather_the_seeds():

@@ -62,3 +62,16 @@ def test_a_fitted_policy_is_fitted_to_its_own_draw(monkeypatch):
     assert (row.shortfall, row.without_data) == (0.5, 0.75)
     assert np.isnan(row.attained)
     assert 0 <= row.seconds < 60
+
+
+def test_pairs_are_calm_and_noisy_experts_of_two_grids_and_two_lakes(monkeypatch):
+    monkeypatch.setattr(guarantees, "make_pair", lambda *given: given)
+    assert guarantees.pairs() == [
+        (name, own, other, model, 500)
+        for name, own, noisier, model in (
+            ("gridworld-4", 0.1, 0.12, None),
+            ("frozen-lake", 0.2, 0.22, "slip"),
+            ("frozen-lake-8x8", 0.2, 0.22, "slip"),
+        )
+        for other in (own, noisier)
+    ]
