@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from robustirl.paper.finite import Record, RunSpec
-from robustirl.paper.finite.layouts import cells, interval, settled_layouts, shapes
+from robustirl.paper.finite.layouts import Interval, cells, interval, settled_layouts, shapes
 from robustirl.paper.finite.summary import best_alpha, compare_with_standard, regret, rule_alpha
 
 
@@ -60,7 +60,7 @@ def test_the_interval_is_students():
     low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     found = interval(values.tolist())
     assert (found.low, found.high) == pytest.approx((low, high))
-    assert interval([1.0]).high == np.inf
+    assert interval([1.0]) == Interval(1.0, -np.inf, np.inf, 1)
 
 
 def layouts(standard_far, robust_far, *, count=10):

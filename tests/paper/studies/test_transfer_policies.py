@@ -1,5 +1,7 @@
 """Section 3.3 with both of its policies, at its smallest."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,42 @@ def test_the_three_state_example():
         assert row.best - row.soft <= row.bound_soft
         assert row.best - row.optimal <= row.bound_optimal
         assert row.bound_soft < row.bound_optimal
+
+
+def test_rewards_are_learned_in_either_world_and_against_the_opponent_of_the_rule(monkeypatch):
+    env, asked = ThreeState(), []
+
+    def fit(world, rho, *, alpha, throw):
+        asked.append((float(world.kernel.to_array()[0, 0, 2]), rho, alpha, throw))
+        verdict = SimpleNamespace(occupancy_gap=0.125)
+        return SimpleNamespace(player="player", reward=f"reward {len(asked)}", verdict=verdict)
+
+    def bound(learner, expert, train, true, learned, **policies):
+        return SimpleNamespace(value=f"{learned}, {len(policies)}")
+
+    earned = {"expert": 8.0, "player": 2.0, "soft": 3.0, "optimal": 4.0}
+    stand_ins = {
+        "fit": fit,
+        "state_occupancy": lambda world, policy: policy,
+        "expert_policy": lambda world, reward, temperature: (
+            None if temperature else "optimal" if isinstance(reward, str) else "expert"
+        ),
+        "solve": lambda world, reward: SimpleNamespace(player="soft"),
+        "discounted_return": lambda world, policy, reward: earned[policy],
+        "transfer_bound": bound,
+    }
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(transfer_policies, name, stand_in)
+    there, here, game = compare(env.mdp(0.0), env.mdp(0.25), np.asarray(env.reward))
+    assert asked == [
+        (0.25, "expert", 1.0, False),
+        (0.0, "expert", 1.0, False),
+        (0.0, "expert", 0.75, False),
+    ]  # d = 0.5.
+    assert there == Row("M^E", 0.125, 3.0, 4.0, 8.0, "reward 1, 0", "reward 1, 2")  # pyright: ignore
+    assert here == Row("M^L", 0.125, 3.0, 4.0, 8.0, "reward 2, 0", "reward 2, 2")  # pyright: ignore
+    assert (game.train, game.soft, game.optimal, game.best) == ("game", 2.0, 4.0, 8.0)
+    assert np.isnan([game.bound_soft, game.bound_optimal]).all()
 
 
 def test_the_table_has_every_pair_of_noises_that_differ(tmp_path, monkeypatch):
