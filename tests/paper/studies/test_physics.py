@@ -247,6 +247,12 @@ def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
     assert (tmp_path / "stores" / "physics.csv").read_text().count("walker") == 0
     with pytest.raises(InvalidInputError, match=r"0 hold no finished run of this study; give folders that --out named"):
         _read((tmp_path / "0",))
+    # A run that was done again stands in its old place.
+    again = dataclasses.replace(records[3], learner_return=-5.0)
+    held = {"old": records, "new": [again]}
+    monkeypatch.setattr(physics.Store, "read", lambda folder: SimpleNamespace(records=lambda: held[folder.name]))
+    assert _read((tmp_path / "old", tmp_path / "new")) == [*records[:3], again, *records[4:]]
+    assert _read((tmp_path / "new", tmp_path / "old"))[0] == records[3]
 
 
 def test_counts_of_the_study_of_physics_are_at_least_one():

@@ -117,6 +117,11 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
     assert gaps[:2] + gaps[8:10] + gaps[12:14] == [0.0, 0.125, 0.5, 0.625, 0.25, 0.375]
     assert np.isnan(gaps[2:8]).all()
     assert np.isnan(gaps[10:12]).all()
+    asked.pop("fit")
+    controls = [spec for spec in SPECS if spec.method == "cloned"]
+    found = PhysicsContext(7.0).results(controls, 1)  # pyright: ignore[reportArgumentType]
+    assert [one.record.learner_return for one in found] == pytest.approx(range(4))
+    assert "fit" not in asked  # There is nothing to imitate.
     (single,) = PhysicsContext(7.0).results(SPECS[:1], 1)  # pyright: ignore[reportArgumentType]
     assert (single.record.learner_return, single.record.expert_return) == pytest.approx((0.0, 1.0))
 
@@ -217,3 +222,5 @@ def test_a_level_is_a_batch_on_a_cpu_and_some_seeds_of_all_levels_are_one_on_an_
     many = batches(specs_of("hopper", "mass", [1.0, 2.0], [0.9], 4, 10))
     assert [{spec.seed for spec in batch} for batch in many] == [{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}]
     assert [len(batch) for batch in many] == [60, 60]  # One shape, so that compiled programs are shared.
+    fewer = batches([*SPECS, *specs_of("hopper", "mass", [1.0, 2.0], [0.9], 1, 2)])
+    assert [{spec.episodes for spec in batch} for batch in fewer] == [{4}, {1}]

@@ -19,7 +19,7 @@ ROWS = 1 << 10
 def clone_behavior(
     demonstrations: Recordings,
     *,
-    steps: int = 2000,
+    steps: int = 20_000,
     batch: int = 256,
     learning_rate: float = 1e-3,
     config: PPOConfig = PPOConfig(),
@@ -29,7 +29,8 @@ def clone_behavior(
 
     Args:
         demonstrations: Observations with actions.
-        steps: Gradient steps of Adam.
+        steps: Gradient steps of Adam. With 2,000 of them clones of an expert of HalfCheetah earned 46 to 74 % of its
+            return, with 20,000 87 to 100 %.
         batch: Steps of the expert in each.
         learning_rate: Of Adam.
         config: The widths of the network and its deviation.

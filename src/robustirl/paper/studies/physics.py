@@ -48,7 +48,8 @@ class PhysicsStudy:
     experts: bool = False
     """Train the experts alone; the same command without this option and with --extend does the rest."""
     stores: tuple[Path, ...] = ()
-    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed."""
+    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed. A run
+    that several folders have is taken from the last of them."""
 
     def run(self, frame: Frame) -> None:
         """Run what is missing, and write tables and a figure for each world."""
@@ -112,9 +113,9 @@ class PhysicsStudy:
 
 
 def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
-    """Return the finished runs of some stores."""
+    """Return the finished runs of some stores; of those that several have, the last store's."""
     found = [record for folder in stores for record in Store.read(folder).records()]
-    runs = [record for record in found if isinstance(record, PhysicsRecord)]
+    runs = list({record.spec: record for record in found if isinstance(record, PhysicsRecord)}.values())
     if not runs:
         names = ", ".join(map(str, stores))
         raise InvalidInputError(f"{names} hold no finished run of this study; give folders that --out named.")
