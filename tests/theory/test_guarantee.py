@@ -201,7 +201,7 @@ def test_the_box_covers_all_entries_together():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"suboptimality": 1.5}, "the suboptimality is 1.5, but a number from 0 to 1 is needed."),
+        ({"suboptimality": 1.5}, "the suboptimality is 1.5, but a number from 0 to below 1 is needed."),
         ({"expert_return": 2}, "the expert's return is 2, but a number above 0 and at most 1 is needed"),
         ({"radius": "moves"}, "the radius is 'moves', but numbers are needed"),
         ({"radius": "wide"}, "the radius is 'wide', but numbers are needed"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torture.classes import BadInput, attempt
+from torture.classes.arguments import bad_arguments
 from torture.classes.contents import bad_contents
 from torture.classes.environments import bad_environments
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
@@ -26,6 +27,7 @@ CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "texts": bad_texts,
     "options of studies": bad_options,
     "from other programs": bad_foreign,
+    "arguments": bad_arguments,
 }
 COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: files": bad_file_commands,

@@ -25,7 +25,7 @@ from robustirl.control.policies import GaussianPolicy, network_policy
 from robustirl.control.policy_gradient import Players
 from robustirl.control.segments import Field, Segment
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, as_positive
+from robustirl.mdp import as_count, as_list, as_number_between, as_positive
 from robustirl.types import Tree
 
 
@@ -74,7 +74,13 @@ class PPOConfig:
             as_count(name, getattr(self, name), 1)
         for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
             as_positive(name, getattr(self, name))
-        for width in self.hidden:
+        as_number_between("gae_decay", self.gae_decay, 0, 1)
+        as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
+        for limit in as_list("deviations", self.deviations, "a smallest and a largest one"):
+            as_positive("a limit of the deviations", limit)
+        if len(self.deviations) != 2 or self.deviations[0] > self.deviations[1]:
+            raise InvalidInputError(f"deviations is {self.deviations!r}, but a smallest and a largest one are needed.")
+        for width in as_list("hidden", self.hidden, "a sequence of widths"):
             as_count("the width of a hidden layer", width, 1)
         if self.environments * self.segment % self.minibatches:
             raise InvalidInputError(

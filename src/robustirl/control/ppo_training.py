@@ -22,7 +22,7 @@ from robustirl.control.ppo import PPOConfig, RewardFunction, as_field, create, f
 from robustirl.control.segments import Field, Walkers, start, walk
 from robustirl.control.updates import Judge, Learned, Paid, Progress, Run, Setting, learn
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, as_list
 from robustirl.types import Tree
 
 
@@ -338,6 +338,13 @@ def measure_returns(
         >>> measure_returns([world], [policy], episodes=3, horizon=5, keys=[key]).tolist()
         [[5.0, 5.0, 5.0]]
     """
+    worlds = as_list("worlds", worlds, "a sequence of worlds")
+    policies, keys = as_list("policies", policies, "a sequence of policies"), list(keys)
+    if not len(worlds) == len(policies) == len(keys) > 0:
+        raise InvalidInputError(
+            f"{len(worlds)} worlds, {len(policies)} policies and {len(keys)} keys were given, but as many of each are"
+            " needed, one at least."
+        )
     hosts = [world for world in worlds if isinstance(world, HostWorld)]
     if hosts:
         rows = zip(hosts, policies, keys, strict=True)

@@ -13,19 +13,22 @@ May 1985, come from the repository OpenSourceEconomics/zurcher-data (MIT; `data/
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from robustirl._runtime import short_repr
 from robustirl.envs.recorded import RecordedEnvironment, read_data
 from robustirl.envs.registry import register_recorded
 from robustirl.envs.tabular import Outcomes
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_count, as_list
 from robustirl.types import ArrayLike
 
 GROUPS = tuple(range(1, 9))
 BINS, MILES = 90, 450_000
+MOST_BINS = 10_000  # Which is 45 miles a bin.
 DISCOUNT = 0.9999
 KEEP, REPLACE = 0, 1
 
@@ -106,9 +109,11 @@ def buses(group: int | Sequence[int] = 4, *, bins: int = BINS, discount: float =
         >>> env.choice_states.size, int(env.choice_actions.sum()), env.increment_shares.round(4).tolist()
         (4292, 33, [0.3919, 0.5953, 0.0128])
     """
-    wanted = (group,) if isinstance(group, int | np.integer) else tuple(group)
-    if not wanted or any(g not in GROUPS for g in wanted):
-        raise InvalidInputError(f"the group is {group!r}, but one or several of 1 to 8 are needed.")
+    single = isinstance(group, int | np.integer) and not isinstance(group, bool)
+    wanted: list[Any] = [group] if single else as_list("the group", group, "one or several of 1 to 8")
+    if not wanted or any(not isinstance(g, int | np.integer) or g not in GROUPS for g in wanted):
+        raise InvalidInputError(f"the group is {short_repr(group)}, but one or several of 1 to 8 are needed.")
+    bins = as_count("bins", bins, 2, MOST_BINS)
     data = read_data("buses.npz")
     ends = np.cumsum(data["lengths"].astype(int))
     rows = [i for i in range(len(data["groups"])) if int(data["groups"][i]) in wanted]

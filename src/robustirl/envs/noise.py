@@ -21,7 +21,7 @@ import numpy as np
 
 from robustirl._runtime import require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists
+from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists, require_callable, require_kind
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)  # Those of the paper; `noise_model_names` has all of them.
@@ -66,6 +66,9 @@ def register_noise_model(name: str, kernel: NoiseModel, evaluation: NoiseModel |
         True
         >>> unregister_noise_model("frozen")
     """
+    require_kind("the name of a noise model", name, str, "a text")
+    for function in (kernel, kernel if evaluation is None else evaluation):
+        require_callable("the kernel of a noise model", function, "a function of moves and noise")
     if name in _models:
         raise InvalidInputError(f"a noise model named {name!r} is registered already; choose another name.")
     _models[name] = kernel, kernel if evaluation is None else evaluation

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from robustirl.envs.environment import Environment
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import require_callable, require_kind
 
 _factories: dict[str, Callable[..., Environment]] = {}
 _recorded: dict[str, Callable[..., Environment]] = {}
@@ -25,6 +26,8 @@ def register(name: str, factory: Callable[..., Environment]) -> None:
         [0.0, -1.0]
         >>> unregister("corridor")
     """
+    require_kind("the name of an environment", name, str, "a text")
+    require_callable("the factory of an environment", factory, "a function that makes it")
     if name in _factories or name in _recorded:
         raise InvalidInputError(f"an environment named {name!r} is registered already; choose another name.")
     _factories[name] = factory

@@ -15,7 +15,7 @@ import numpy as np
 from robustirl.demonstrations import AlphaEstimate, Choices, Demonstrations, as_choices
 from robustirl.irl.mce.fit import fit
 from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, as_alpha, as_list
 
 CANDIDATES = (1.0, 0.99, 0.98, 0.95, 0.9, 0.8, 0.7)
 DECISIVE_GAIN = 2.71 / 2  # In log-likelihood.
@@ -43,7 +43,8 @@ def profile_alpha(
         (1.0, 2)
     """
     rows = as_choices(choices)
-    tried = sorted({1.0, *(float(alpha) for alpha in candidates)}, reverse=True)
+    given = as_list("candidates", candidates, "a sequence of numbers")
+    tried = sorted({1.0, *(float(as_alpha(alpha)) for alpha in given)}, reverse=True)
     fits = [fit(mdp, rows, alpha=alpha, objective="likelihood", **{**options, "throw": False}) for alpha in tried]
     fitness = np.array([-float(found.history.dual[int(found.verdict.best_step)]) for found in fits]) * len(rows)
     gains = np.where([bool(found.verdict.valid) for found in fits], fitness - fitness[0], -np.inf)

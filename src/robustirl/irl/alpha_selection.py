@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from robustirl._runtime import ShortRepr, draw, html_columns, joined, released, working_precision
-from robustirl.demonstrations import AlphaEstimate, Demonstrations, estimate_alpha, estimate_occupancy
+from robustirl.demonstrations import AlphaEstimate, Demonstrations, as_confidence, estimate_alpha, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl.alpha_rules import (
@@ -29,7 +29,7 @@ from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import PAPER_SETTINGS, fit_many
 from robustirl.irl.mce.result import Fit
 from robustirl.irl.optimizers import ADAM, paper_optimizer
-from robustirl.mdp import MDP, as_alpha, as_world
+from robustirl.mdp import MDP, as_alpha, as_list, as_world, require_kind
 from robustirl.planning import state_occupancy
 from robustirl.rewards import AbstractReward
 
@@ -166,6 +166,8 @@ def select_alpha(
         >>> found.alpha, found.decisive, bool(found.gain[2] > found.gain[1] > 0)
         (0.85, True, True)
     """
+    require_kind("demonstrations", demonstrations, Demonstrations, "an object of the class Demonstrations")
+    as_confidence(confidence)
     demonstrations.check_against(as_world(mdp))
     demonstrations = demonstrations.infer_terminated(mdp)
     alphas = _as_candidates(candidates, mdp.num_states)
@@ -279,7 +281,7 @@ def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> lis
     """Return the candidates from 1 downwards, 1 included."""
     if candidates is None:
         return list(CANDIDATES if states <= LARGE_WORLD else FEW_CANDIDATES)
-    given = [float(as_alpha(alpha)) for alpha in candidates]
+    given = [float(as_alpha(alpha)) for alpha in as_list("candidates", candidates, "a sequence of numbers")]
     if not given:
         raise InvalidInputError("there are no candidates for alpha; give at least one number with 0 < alpha <= 1.")
     return sorted({1.0, *given}, reverse=True)

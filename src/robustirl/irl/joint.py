@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from robustirl._runtime import short_repr
 from robustirl.demonstrations import Choices, Demonstrations, as_choices, estimate_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
@@ -22,7 +23,7 @@ from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import fit
 from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP, as_world
+from robustirl.mdp import MDP, as_alpha, as_floats, as_list, as_world
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
 from robustirl.types import FloatTree, Objective
 
@@ -120,9 +121,9 @@ def fit_jointly(
         shares = np.array([len(row) for row in rows], float)
         evidence: Any = _side_by_side(rows, states)
     else:
-        shares = np.ones(count) if weights is None else np.asarray(weights, float)
-        if shares.shape != (count,) or not (shares > 0).all():
-            raise InvalidInputError(f"the weights are {weights!r}, but {count} numbers above 0 are needed.")
+        shares = np.ones(count) if weights is None else as_floats("the weights", weights)
+        if shares.shape != (count,) or not ((shares > 0) & np.isfinite(shares)).all():
+            raise InvalidInputError(f"the weights are {short_repr(weights)}, but {count} numbers above 0 are needed.")
         rhos = [_occupancy(expert, world, model) for expert, world in zip(experts, worlds, strict=True)]
         evidence = np.concatenate([w * rho for w, rho in zip(shares / shares.sum(), rhos, strict=True)])
     union = _union(worlds, shares / shares.sum())
@@ -159,7 +160,8 @@ def _taken_apart(
 
 
 def _as_worlds(mdps: Sequence[MDP], experts: Sequence[Any]) -> list[MDP]:
-    worlds = [as_world(mdp) for mdp in mdps]
+    worlds = [as_world(mdp) for mdp in as_list("mdps", mdps, "a sequence of worlds")]
+    experts = as_list("experts", experts, "a sequence of occupancies or demonstrations")
     if not len(worlds) == len(experts) > 0:
         raise InvalidInputError(
             f"{len(worlds)} worlds and {len(experts)} experts were given, but an expert is needed for every world."
@@ -197,17 +199,19 @@ def _alphas(
                 )
         alone = {name: value for name, value in options.items() if name not in ("initial_parameters", "callbacks")}
         return np.array([select_alpha(w, e, reward=model, **alone).alpha for w, e in zip(worlds, experts, strict=True)])
-    given = np.broadcast_to(np.asarray(alphas, float), (len(worlds),)) if np.ndim(alphas) == 0 else np.asarray(alphas)
+    single = np.ndim(alphas) == 0
+    each = [alphas] * len(worlds) if single else as_list("alphas", alphas, "a number, or a sequence of them,")
+    given = np.array([float(as_alpha(alpha)) for alpha in each])
     if given.shape != (len(worlds),):
         raise InvalidInputError(f"{given.size} alphas were given for {len(worlds)} worlds; give one, or one for each.")
-    return np.array(given, float)
+    return given
 
 
 def _occupancy(expert: Any, world: MDP, model: AbstractReward) -> Float[np.ndarray, "..."]:
     """Return ρ of an expert, estimated from demonstrations where it is not given."""
     if isinstance(expert, Demonstrations):
         return matched_occupancy(expert, world, np.asarray(estimate_occupancy(expert, world).occupancy), model)
-    return np.asarray(expert, float)
+    return as_floats("the occupancy of an expert", expert)
 
 
 def _side_by_side(rows: Sequence[Choices], states: int) -> Choices:

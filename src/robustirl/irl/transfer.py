@@ -24,7 +24,7 @@ from robustirl.irl.alpha_selection import AlphaSelection, player_gains, select_a
 from robustirl.irl.arrivals import arrivals
 from robustirl.irl.mce.fit import fit
 from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, as_positive
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.rewards import AbstractReward
 from robustirl.types import AnyArray
@@ -92,6 +92,7 @@ def fit_transfer(
         >>> found.dynamics.kind, found.recommended
         ('noisier', False)
     """
+    strength = as_positive("the strength of the prior", strength)
     if selection is None:
         selection = select_alpha(mdp, demonstrations, reward=reward, **options)
     dynamics = estimate_dynamics(mdp, demonstrations, strength=strength)

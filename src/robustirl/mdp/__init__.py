@@ -6,6 +6,10 @@ from robustirl._runtime import deprecated_names
 from robustirl.mdp import checks as checks
 from robustirl.mdp.absorbing import absorbing_states as absorbing_states
 from robustirl.mdp.absorbing import never_left as never_left
+from robustirl.mdp.arguments import as_list as as_list
+from robustirl.mdp.arguments import as_number_between as as_number_between
+from robustirl.mdp.arguments import require_callable as require_callable
+from robustirl.mdp.arguments import require_kind as require_kind
 from robustirl.mdp.banded import BandedKernel as BandedKernel
 from robustirl.mdp.banded import banded_or_lists as banded_or_lists
 from robustirl.mdp.chains import AbstractChain as AbstractChain

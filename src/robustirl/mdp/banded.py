@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from robustirl._runtime import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
+from robustirl.mdp.arguments import as_list
 from robustirl.mdp.chains import BandedChain
 from robustirl.mdp.gathers import MOST_UNROLLED, by_action
 from robustirl.mdp.kernel import AbstractKernel, require_row_sums
@@ -51,7 +52,8 @@ class BandedKernel(ListedKernel):
     leaky: bool = eqx.field(static=True)
 
     def __init__(self, offsets: Sequence[int], weights: ArrayLike, *, leaky: bool = False):
-        self.offsets = tuple(int(d) for d in offsets)
+        given = as_list("the offsets", offsets, "a sequence of whole numbers")
+        self.offsets = tuple(checks.as_count("an offset", offset, -checks.MOST) for offset in given)
         if checks.concrete(weights):
             array = checks.as_floats("the weights of the diagonals", weights)
             _check_diagonals(self.offsets, array, leaky)

@@ -113,11 +113,13 @@ def _one_by_one(successors: Callable[..., Any], states: np.ndarray, actions: np.
     for state, action in zip(states.tolist(), actions.tolist(), strict=True):
         answer = _ask(successors, state, action, f"state {state}, action {action}, vectorized=False")
         where = f"of state {state}, action {action}"
+        checks.require_unmasked(f"the answer {where}", answer)
         try:
             places, chances = ([], []) if answer is None else (list(np.ravel(part)) for part in answer)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             raise InvalidInputError(
-                f"the successors {where} are {answer!r}, but a pair is needed: states, and their probabilities."
+                f"the successors {where} are {short_repr(answer, 200)}, but a pair is needed: states, and their"
+                " probabilities."
             ) from None
         if len(places) != len(chances):
             raise InvalidInputError(
@@ -132,21 +134,24 @@ def _one_by_one(successors: Callable[..., Any], states: np.ndarray, actions: np.
 
 
 def _arrays(answer: Any, count: int) -> Chunk:
+    checks.require_unmasked("the answer of the kernel function", answer)
     try:
         places, chances = (np.asarray(part) for part in answer)
+        if chances.dtype.kind == "c":
+            raise TypeError("probabilities are real")
         chances = chances.astype(np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InvalidInputError(
             f"the kernel function returned {type(answer).__name__}, but two arrays are needed: successors and their"
             " probabilities."
         ) from None
-    if places.ndim != 2 or places.shape != chances.shape or len(places) != count:
+    if places.ndim != 2 or places.shape != chances.shape or len(places) != count or not places.size:
         raise InvalidInputError(
             f"the kernel function returned shapes {places.shape} and {chances.shape} for {count} pairs of state and"
             f" action, but ({count}, K) is needed twice; pass vectorized=False if it takes one pair at a time."
         )
     if places.dtype.kind not in "iu":
-        whole = places.astype(np.float64)
+        whole = places.astype(np.float64) if places.dtype.kind == "f" else np.zeros(1)
         if not (places.dtype.kind == "f" and np.isfinite(whole).all() and (whole == np.floor(whole)).all()):
             raise InvalidInputError(
                 f"the successors of the kernel function hold {places.dtype}, but whole numbers are needed: states."

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import as_float, working_precision
+from robustirl._runtime import as_float, short_repr, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
-from robustirl.mdp.mdp import MDP
+from robustirl.mdp.mdp import MDP, as_world
 from robustirl.types import AnyArray, ArrayLike
 
 
@@ -39,7 +39,14 @@ def uniform_policy(mask: Bool[Array, "S A"]) -> Float[Array, "S A"]:
         [[0.5, 0.5], [1.0, 0.0]]
     """
     if checks.in_host_memory(mask):
-        return as_float(np.asarray(mask) / np.sum(np.asarray(mask), -1, keepdims=True))
+        array = checks.as_floats("the action mask", mask)
+        sums = array.sum(-1, keepdims=True) if array.ndim > 1 else np.zeros(1)
+        if not (array.size and np.isfinite(sums).all() and (sums > 0).all() and (array >= 0).all()):
+            raise InvalidInputError(
+                f"the action mask is {short_repr(mask)}, but truth values of states and actions are needed, one of them"
+                " true in every state, as the `mask` of a world."
+            )
+        return as_float(array / sums)
     weights = as_float(mask)
     return weights / weights.sum(-1, keepdims=True)
 
@@ -89,6 +96,7 @@ def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:
         >>> dynamics_distance(still, restless).item()
         0.5
     """
+    first, second = as_world(first), as_world(second)
     rows = first.kernel.row_distances(second.kernel)
     if checks.in_host_memory(rows, first.mask, second.mask):
         either = np.asarray(first.mask) | np.asarray(second.mask)

@@ -15,10 +15,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
+from robustirl.mdp.arguments import as_list, require_kind
 from robustirl.mdp.extension import extend_states
 from robustirl.mdp.halo import AXIS, HaloKernel, farthest_move, local_places
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
-from robustirl.mdp.mdp import MDP, replace_parts
+from robustirl.mdp.mdp import MDP, as_world, replace_parts
 from robustirl.mdp.ragged import RaggedKernel
 from robustirl.mdp.successors import SuccessorKernel
 
@@ -42,8 +43,12 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
         >>> shard_states(world, jax.devices()[:1]).num_states
         1600
     """
-    devices = jax.devices() if devices is None else list(devices)
-    size = mdp.num_states
+    devices = jax.devices() if devices is None else as_list("devices", devices, "a sequence of devices of JAX")
+    for device in devices:
+        require_kind("a device", device, jax.Device, "a device of JAX")
+    if not devices:
+        raise InvalidInputError("there are no devices to spread the states over; give one at least.")
+    size = as_world(mdp).num_states
     if isinstance(mdp.kernel, DenseKernel | RaggedKernel):
         stored = "an array" if isinstance(mdp.kernel, DenseKernel) else "entries"
         raise InvalidInputError(

@@ -48,7 +48,10 @@ class WrongActionKernel(ListedKernel):
 
     def __init__(self, base: SuccessorKernel, noise: ArrayLike):
         if checks.concrete(noise):
-            noise = np.broadcast_to(checks.as_floats("the chance of a wrong action", noise), (base.num_states,))
+            given = checks.as_floats("the chance of a wrong action", noise)
+            if given.ndim:
+                checks.require_shape("the chance of a wrong action", given, (base.num_states,), "states")
+            noise = np.broadcast_to(given, (base.num_states,))
             if not ((noise >= 0) & (noise <= 1)).all():
                 state = int(np.argmin((noise >= 0) & (noise <= 1)))
                 raise InvalidInputError(

@@ -32,7 +32,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import working_precision
+from robustirl._runtime import short_repr, working_precision
 from robustirl.demonstrations import (
     Demonstrations,
     OccupancyEstimate,
@@ -42,7 +42,7 @@ from robustirl.demonstrations import (
     occupancy_box,
 )
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_occupancy, as_policy, as_world
+from robustirl.mdp import MDP, as_number, as_number_between, as_occupancy, as_policy, as_world
 from robustirl.theory.attained import attained_shortfall
 from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion, build
 from robustirl.theory.guarantee_result import Guarantee
@@ -90,12 +90,11 @@ def guarantee(
         (0.225, 0.225, False)
     """
     world = as_world(world)
-    if not 0 <= suboptimality < 1:
-        raise InvalidInputError(f"the suboptimality is {suboptimality!r}, but a number from 0 to 1 is needed.")
-    if expert_return is not None and not 0 < expert_return <= 1:
+    suboptimality = as_number_between("the suboptimality", suboptimality, 0, 1, open_high=True)
+    if expert_return is not None and not 0 < as_number("the expert's return", expert_return) <= 1:
         raise InvalidInputError(
-            f"the expert's return is {expert_return!r}, but a number above 0 and at most 1 is needed: rewards are"
-            " scaled to [0, 1] and returns by 1-γ."
+            f"the expert's return is {short_repr(expert_return)}, but a number above 0 and at most 1 is needed:"
+            " rewards are scaled to [0, 1] and returns by 1-γ."
         )
     level = as_confidence(confidence)
     if isinstance(radius, str):

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_floats, as_world
+from robustirl.mdp import MDP, as_floats, as_list, as_world
 from robustirl.types import ArrayLike
 
 RANK_TOLERANCE = 1e-9  # Of the size of the features.
@@ -117,7 +117,9 @@ def rank_worlds(
         >>> [place for place, _ in rank_worlds([world], [world, windy])]
         [1, 0]
     """
-    found = [(place, identify([*worlds, candidate], features)) for place, candidate in enumerate(candidates)]
+    known = as_list("worlds", worlds, "a sequence of worlds")
+    further = as_list("candidates", candidates, "a sequence of worlds")
+    found = [(place, identify([*known, candidate], features)) for place, candidate in enumerate(further)]
     return sorted(found, key=lambda item: (item[1].dimensions[-1], -item[1].sharpness))
 
 
@@ -142,7 +144,7 @@ def principal_angles(first: MDP, second: MDP) -> Float[np.ndarray, " S"]:
 
 
 def _as_worlds(worlds: Sequence[MDP]) -> list[MDP]:
-    checked = [as_world(world) for world in worlds]
+    checked = [as_world(world) for world in as_list("worlds", worlds, "a sequence of worlds")]
     if not checked:
         raise InvalidInputError("no world was given; give that of at least one expert.")
     for place, world in enumerate(checked):

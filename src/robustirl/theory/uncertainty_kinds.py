@@ -50,6 +50,10 @@ def as_uncertainty(
     kinds = (*KINDS, "kl", "shared")
     if kind not in kinds:
         raise InvalidInputError(f"the kind of uncertainty is {kind!r}, but one of {', '.join(kinds)} is needed.")
+    temperature = checks.as_positive("the temperature", temperature)
+    for name, given in (("radius", radius), ("alpha", alpha)):
+        if isinstance(given, bool | np.bool_):
+            raise InvalidInputError(f"{name} is {given!r}, but a number is needed.")
     if as_world(mdp).kernel.leaky:
         raise InvalidInputError(
             "a leaky world cannot be the middle of a set of kernels, because its rows sum to less than 1;"
@@ -70,7 +74,7 @@ def as_uncertainty(
     else:
         strength = _as_radius(radius, mdp) / 2
     if kind == "shared":
-        return SharedBall(mdp, strength, checks.as_positive("the temperature", temperature))
+        return SharedBall(mdp, strength, temperature)
     return KINDS[kind](mdp, strength)
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, require_callable, require_discount
 from robustirl.types import HostStep
 
 DEFAULT_HORIZON = 1000
@@ -32,9 +32,11 @@ class VectorWorld:
         seed: int,
     ):
         self.envs = envs
-        self.discount: float = float(discount)
+        self.discount: float = require_discount(discount)
+        if features is not None:
+            require_callable("features", features, "a function of observations")
         self._features = features
-        self._seed: int | None = seed
+        self._seed: int | None = as_count("the seed", seed, 0, 2**32 - 1)
         self._mode = _autoreset_mode(envs)
         self._resets = _resets_by_mask(envs)
         self._choice, self._low, self._high = _actions_of(envs.single_action_space)

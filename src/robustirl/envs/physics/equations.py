@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl._runtime import BoundedJit, in_working_precision, single_precision
 from robustirl.envs.gymnasium.functional import FunctionalWorld
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_floats
+from robustirl.mdp import as_floats, require_callable, require_discount, require_kind
 from robustirl.types import ArrayLike, Tree
 
 Parameters = Mapping[str, Any]
@@ -58,6 +58,8 @@ class Equations(abc.ABC):
                 raise InvalidInputError(
                     f"{self.name} has no parameter {name!r}; choose among {', '.join(self.defaults)}."
                 )
+            if isinstance(value, bool | np.bool_):
+                raise InvalidInputError(f"{name} of {self.name} is {value!r}, but a number is needed.")
             numbers = as_floats(f"{name} of {self.name}", value)
             if not bool(np.isfinite(numbers).all()):
                 raise InvalidInputError(f"{name} of {self.name} is {value!r}, but a finite number is needed.")
@@ -189,10 +191,14 @@ def make(
         >>> make("pendulum", mass=1.5)
         PhysicsWorld(pendulum: gravity=10.0, length=1.0, mass=1.5)
     """
+    require_kind("the name of a world", name, str, "a text")
     if name not in _registry:
         raise InvalidInputError(f"there is no world {name!r} with named physics; choose one of {', '.join(names())}.")
     equations = _registry[name]
-    return PhysicsWorld(equations, equations.check(parameters), features=features, discount=discount)
+    if features is not None:
+        require_callable("features", features, "a function of an observation")
+    checked = require_discount(discount)
+    return PhysicsWorld(equations, equations.check(parameters), features=features, discount=checked)
 
 
 def require_difference(first: PhysicsWorld, second: PhysicsWorld, *, steps: int = 20) -> None:

@@ -27,7 +27,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl._runtime import as_float
 from robustirl.envs.physics.equations import Box, Equations, Parameters, PhysicsWorld
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, as_floats
+from robustirl.mdp import as_count, as_floats, require_discount
 from robustirl.types import ArrayLike
 
 FACTORS = ("mass", "friction", "damping", "gravity", "length")
@@ -226,7 +226,7 @@ def mujoco_world(
         1.5
     """
     equations = which if isinstance(which, MujocoEquations) else _equations(str(which), fast, iterations)
-    return PhysicsWorld(equations, equations.check(parameters), discount=discount)
+    return PhysicsWorld(equations, equations.check(parameters), discount=require_discount(discount))
 
 
 @functools.lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from robustirl._runtime import BoundedJit, single_precision
 from robustirl.control import GaussianPolicy, PPOConfig, Scale, folded, network_policy
 from robustirl.demonstrations import Recordings
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count
+from robustirl.mdp import as_count, require_kind
 
 ROWS = 1 << 10
 """The expert's steps are padded to this number, or to the next power of two."""
@@ -43,6 +43,7 @@ def clone_behavior(
         >>> bool(abs(policy.mean(jnp.array([0.5]))[0] - 1) < 0.1)
         True
     """
+    require_kind("demonstrations", demonstrations, Recordings, "an object of the class Recordings")
     if demonstrations.actions is None:
         raise InvalidInputError("the demonstrations have no actions, and cloning copies actions; record them as well.")
     as_count("steps", steps, 1)

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Literal
 
 from robustirl.control import PPOConfig, require_choice
-from robustirl.mdp import as_count, as_positive
+from robustirl.mdp import as_count, as_list, as_positive, require_kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,3 +48,6 @@ class ImitationConfig:
             as_positive(name, getattr(self, name))
         for name in ("sees", "reward"):
             require_choice(self, name)
+        for width in as_list("hidden", self.hidden, "a sequence of widths"):
+            as_count("the width of a hidden layer", width, 1)
+        require_kind("ppo", self.ppo, PPOConfig, "a PPOConfig")
