@@ -11,6 +11,7 @@ from robustirl.sweeps import flat, run
 from tests.invented_runs import record_of
 
 
+@pytest.mark.slow
 def test_rows_hold_the_rules_and_the_best_of_those_tried():
     specs = specs_of(["gridworld-4"], alphas=(1.0, 0.9), learner_noises=(0.0,), expert_noises=(0.0, 0.2), steps=100)
     rows = alpha_table([result.record for result in flat(run(specs, workers=1))])

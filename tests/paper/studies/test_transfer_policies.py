@@ -13,6 +13,7 @@ from robustirl.paper.studies.transfer_policies import Row, TransferPolicies, com
 from robustirl.planning import expert_policy, state_occupancy
 
 
+@pytest.mark.slow
 def test_the_three_state_example():
     """The expert slips to state 2 with 0.1. Its own world's reward makes π* go to state 1; the soft policy wavers."""
     env = ThreeState()
