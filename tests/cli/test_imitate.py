@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustirl.cli import main
+from robustirl.cli import imitate, main
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,8 @@ from robustirl.cli import main
         ),
     ],
 )
-def test_refusals(words, sentence, capsys, tmp_path):
+def test_refusals(words, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(imitate, "_imitate", None)  # Nothing is trained.
     assert main(["imitate", *words, "--out", str(tmp_path / "out")]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "out").exists()

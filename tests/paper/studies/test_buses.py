@@ -191,7 +191,8 @@ def counted():
         share = float(np.mean(choices.actions))
         return np.array([[1 - share, share]])
 
-    def one(world, choices, **_):
+    def one(world, choices, *, alpha, objective, **_):
+        assert (alpha, objective) == (1.0, "likelihood")
         return SimpleNamespace(player=frequencies(choices), reward=frequencies(choices))
 
     def joint(worlds, choices, **_):
