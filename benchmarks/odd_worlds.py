@@ -11,6 +11,8 @@ direct solve, and value iteration by sparse products. All run in turn in one pro
 
 import argparse
 import json
+import multiprocessing
+import queue
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +167,33 @@ def policy_iteration(world: World, reward: np.ndarray) -> tuple[np.ndarray, int]
     raise RuntimeError("policy iteration did not end within 100 steps")
 
 
+def _timed_policy_iteration(found: Any, name: str, states: int) -> None:
+    world = WORLDS[name](states)
+    reward = draw_reward(world)
+    begin = time.perf_counter()
+    value, steps = policy_iteration(world, reward)
+    found.put((value, steps, time.perf_counter() - begin))
+
+
+def policy_iteration_within(name: str, states: int, limit: float) -> tuple[np.ndarray, int, float] | None:
+    """Return what policy iteration finds, its steps and seconds; None if it takes too long, as where factors fill."""
+    context = multiprocessing.get_context("spawn")
+    found = context.Queue()
+    worker = context.Process(target=_timed_policy_iteration, args=(found, name, states), daemon=True)
+    worker.start()
+    try:
+        return found.get(timeout=limit)
+    except queue.Empty:
+        return None
+    finally:
+        worker.kill()
+
+
+def draw_reward(world: World) -> np.ndarray:
+    """Return a reward of the states, drawn at random."""
+    return np.random.default_rng(1).normal(size=world.sparse.shape[1])
+
+
 def value_iteration(world: World, reward: np.ndarray, limit: float) -> tuple[np.ndarray | None, int, float]:
     """Return values by repeated backups, the sweeps, and seconds; where they exceed the limit, the arithmetic."""
     matrix, value = world.sparse, np.zeros(len(reward))
@@ -189,7 +218,7 @@ def measure(name: str, states: int, limit: float) -> dict[str, Any]:
     world = WORLDS[name](states)
     given = {} if isinstance(world.matrix, np.ndarray) else {"num_actions": world.num_actions}
     ours = MDP(world.matrix, discount=world.discount, **given)
-    reward = np.random.default_rng(1).normal(size=ours.num_states)
+    reward = draw_reward(world)
     row: dict[str, Any] = {"world": name, "why": world.why, "states": ours.num_states, "actions": ours.num_actions}
     row |= {"discount": world.discount, "kernel": type(ours.kernel).__name__}
     value = np.zeros(0)
@@ -204,13 +233,14 @@ def measure(name: str, states: int, limit: float) -> dict[str, Any]:
             value = np.asarray(found.value)
     if before is not None:
         row["bytes_a_state"] = (measuring.memory_peak() - before) / ours.num_states
-    begin = time.perf_counter()
-    theirs, steps = policy_iteration(world, reward)
-    row["policy iteration"] = {"seconds": time.perf_counter() - begin, "steps": steps}
-    scale = float(np.abs(theirs).max())
-    row["apart"] = float(np.abs(value - theirs).max()) / scale
-    _, sweeps, seconds = value_iteration(world, reward, limit)
-    row["value iteration"] = {"seconds": seconds, "steps": sweeps, "extrapolated": seconds > limit}
+    direct = policy_iteration_within(name, states, limit)
+    row["policy iteration"] = {"steps": None, "seconds": limit, "stopped": True}
+    if direct is not None:
+        row["policy iteration"] = {"steps": direct[1], "seconds": direct[2], "stopped": False}
+    swept, sweeps, seconds = value_iteration(world, reward, limit)
+    row["value iteration"] = {"seconds": seconds, "steps": sweeps, "extrapolated": swept is None}
+    theirs = swept if direct is None else direct[0]
+    row["apart"] = None if theirs is None else float(np.abs(value - theirs).max() / np.abs(theirs).max())
     return row
 
 
@@ -233,18 +263,18 @@ def page(found: dict[str, Any]) -> str:
     ]
     for row in found["rows"]:
         one, nine = row["alpha 1"], row["alpha 0.9"]
-        theirs, sweeps = row["policy iteration"]["seconds"], row["value iteration"]
-        ratio = one["seconds"] / min(theirs, sweeps["seconds"])
+        direct, sweeps = row["policy iteration"], row["value iteration"]
+        ratio = one["seconds"] / min(direct["seconds"], sweeps["seconds"])
         cells = [
             row["world"],
             row["why"],
             f"{row['states']:,} × {row['actions']}",
             f"{row['discount']:g}",
             *(f"{x['seconds']:.2g} (+{x['compilation']:.1f})" + _unless(x["converged"]) for x in (one, nine)),
-            f"{theirs:.2g}",
+            f"{'stopped after ' if direct['stopped'] else ''}{direct['seconds']:.2g}",
             f"{sweeps['seconds']:.2g}{' (arithmetic)' if sweeps['extrapolated'] else ''}",
             f"{ratio:.2g}",
-            f"{row['apart']:.0e}",
+            "" if row["apart"] is None else f"{row['apart']:.0e}",
             f"{row['bytes_a_state']:,.0f}" if "bytes_a_state" in row else "",
         ]
         lines.append("| " + " | ".join(cells) + " |")

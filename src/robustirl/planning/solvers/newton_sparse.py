@@ -35,6 +35,7 @@ class NewtonSparse(AbstractSolver):
         sweeps: Value-iteration sweeps after a step that did not halve the best residual; they double with every
             further one.
         patience: Steps that may pass before the best residual is halved; after them sweeps take over.
+        approach: Steps without factorizations at the beginning, in float32; more of them do not pay where they fail.
 
     Example:
         >>> from robustirl.mdp import MDP, SuccessorKernel
@@ -46,6 +47,7 @@ class NewtonSparse(AbstractSolver):
 
     sweeps: int = 10
     patience: int = 30
+    approach: int = 20
     description: ClassVar[str] = "Newton's method with sparse factorizations"
 
     def run(self, problem: PlanningProblem, max_steps: int | None) -> Solution:
@@ -56,7 +58,7 @@ class NewtonSparse(AbstractSolver):
         columns = column_game(problem.game, problem.reward, problem.temperatures)
         value, steps = problem.start, 0
         if problem.cold:
-            lower, done = _approach(columns, value, jnp.asarray(most))
+            lower, done = _approach(columns, value, jnp.asarray(min(most, self.approach)))
             value, steps = lower.astype(value.dtype), int(done)
         now, satisfied = _look(columns, value, problem.rule, jnp.asarray(steps))
         progress = Progress.begin(now)
