@@ -19,15 +19,16 @@ DONE = [np.array([[1.0], [2.0]]), np.array([[3.0]])]
 
 @pytest.mark.parametrize("actions", [None, DONE])
 def test_a_file_gives_back_what_was_saved(tmp_path, actions):
-    given = Recordings.from_arrays(SEEN, actions, terminated=[True, False])
+    done = None if actions is None else [*actions, actions[0]]
+    given = Recordings.from_arrays([*SEEN, SEEN[0]], done, terminated=[True, False, True])
     given.save(tmp_path / "walks.npz")
     again = Recordings.load(tmp_path / "walks.npz")
-    assert again.terminated == (True, False)
+    assert again.terminated == (True, False, True)
     for one, other in zip(given.observations, again.observations, strict=True):
         np.testing.assert_array_equal(one, other)
     assert (again.actions is None) == (actions is None)
     if actions is not None:
-        np.testing.assert_array_equal(again.actions[1], DONE[1])
+        assert [array.tolist() for array in again.actions] == [array.tolist() for array in done]
 
 
 def test_pairs_do_not_cross_episodes():
@@ -44,21 +45,21 @@ def test_a_minari_dataset_is_read(tmp_path, monkeypatch):
     buffers = [
         minari.data_collector.EpisodeBuffer(
             observations=seen,
-            actions=done,
+            actions=np.repeat(done, 2, axis=1),
             rewards=np.zeros(len(done)),
             terminations=np.arange(len(done)) == len(done) - 1,
             truncations=np.zeros(len(done), bool),
         )
         for seen, done in zip(SEEN, DONE, strict=True)
     ]
-    box = {"observation_space": spaces.Box(-9, 9, (2,), float), "action_space": spaces.Box(-9, 9, (1,), float)}
+    box = {"observation_space": spaces.Box(-9, 9, (2,), float), "action_space": spaces.Box(-9, 9, (2,), float)}
     with pytest.warns(UserWarning, match=r"."):
         minari.create_dataset_from_buffers("walks/plane-v0", buffers, **box)
     found = Recordings.from_minari("walks/plane-v0")
     assert len(found) == 2
     assert found.terminated == (True, True)
     np.testing.assert_array_equal(found.observations[0], SEEN[0])
-    np.testing.assert_array_equal(found.actions[1], DONE[1])
+    np.testing.assert_array_equal(found.actions[1], [[3, 3]])
 
 
 def test_bad_recordings_are_refused(tmp_path):
@@ -128,6 +129,7 @@ def test_refusals_name_the_episode_and_what_is_needed():
     assert make(SEEN, terminated=[np.True_, 0]).terminated == (True, False)
     assert make(SEEN).terminated == (False, False)
     assert repr(make(SEEN, DONE)) == "Recordings(2 episodes, 3 steps of 2 numbers, with actions)"
+    assert repr(make(SEEN[:1])) == "Recordings(1 episodes, 2 steps of 2 numbers, without actions)"
     assert repr(make(SEEN)) == "Recordings(2 episodes, 3 steps of 2 numbers, without actions)"
     assert make(SEEN, DONE).without_actions().actions is None
 
@@ -147,11 +149,11 @@ def test_files_that_hold_no_recordings_are_refused(tmp_path):
 def test_what_was_sampled_is_cut_where_episodes_ended():
     features, executed = np.arange(12.0).reshape(4, 3, 1), np.arange(9.0).reshape(3, 3, 1) + 100
     sampled = SimpleNamespace(
-        features=features, executed=executed, lengths=np.array([2, 0, 3]), terminated=np.array([True, True, False])
+        features=features, executed=executed, lengths=np.array([1, 0, 3]), terminated=np.array([True, True, False])
     )
     found = Recordings.from_episodes(sampled)
-    assert [array[:, 0].tolist() for array in found.observations] == [[0, 3, 6], [2, 5, 8, 11]]
-    assert [array[:, 0].tolist() for array in found.actions] == [[100, 103], [102, 105, 108]]
+    assert [array[:, 0].tolist() for array in found.observations] == [[0, 3], [2, 5, 8, 11]]
+    assert [array[:, 0].tolist() for array in found.actions] == [[100], [102, 105, 108]]
     assert found.terminated == (True, False)
 
 
@@ -163,10 +165,14 @@ def test_environments_that_step_themselves_are_recorded(monkeypatch):
             actions=np.full((length, 1, 1), 0.5),
             terminated=np.arange(length)[:, None] == ended,
         )
-        for length, ended in ((2, 1), (3, 0))
+        for length, ended in ((2, 1), (3, 1))
     ]
     asked = []
     monkeypatch.setattr(recordings, "episodes_of", lambda *given, **options: asked.append((given, options)) or whole)
+    parts = ("discount", "action_size", "environments", "horizon", "reset", "advance", "width")
+    stepping = SimpleNamespace(**dict.fromkeys(parts, len))
+    assert len(record(stepping, STILL, episodes=1, key="a key")) == 2
+    assert asked.pop()[1]["episodes"] == 1
     found = recordings._record_host("a world", STILL, 2, True, "a key")
     assert [array[:, 0].tolist() for array in found.observations] == [[0, 2, 4], [0, 2, 4, 6]]
     assert [array.tolist() for array in found.actions] == [[[0.5]] * 2, [[0.5]] * 3]
@@ -185,4 +191,6 @@ def test_the_horizon_of_a_recording(monkeypatch):
         record(world, STILL, horizon=3, episodes=2, mean_action=True, key=key)
     assert [one["horizon"] for one in asked] == [200, 3, 7, 3]
     assert [(one["episodes"], one["mean_action"]) for one in asked] == [(16, False), (2, True)] * 2
+    record(SimpleNamespace(), STILL, horizon=1, key=key)
+    assert asked[-1]["horizon"] == 1
     assert refusal(record, SimpleNamespace(), STILL, horizon=0, key=key).startswith("the horizon is 0, but")

@@ -50,6 +50,7 @@ def test_an_alpha_is_taken_if_its_gain_is_beyond_chance(profile):
     found, _ = profile(a9=1.35)
     assert (found.alpha, found.decisive, found.low, found.high) == (1.0, False, 0.9, 1.0)
     assert found.note == snapshot("no opponent makes the choices more likely by more than chance (at most 1.35 in log)")
+    assert profile(a9=0.5)[0].note.endswith("(at most 0.50 in log)")
 
 
 def test_one_is_a_finding_where_every_opponent_is_worse(profile):

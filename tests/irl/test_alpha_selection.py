@@ -41,6 +41,12 @@ def curves(**given):
         ({"distance": [0.0, 1.1, 1.5]}, [1, 0, 0], "the player is 1.1 from the expert's visits"),
         ({"distance": [0.0, 0.3, 1.5]}, [1, 1, 0], ""),
         ({"excess": [0, 0.06, 0.06]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
+        ({"excess": [0.1, 0.16, 0.16]}, [1, 0, 0], "spends 0.06 more of its time in states that the expert rarely"),
+        (
+            {"gap": [0.02] * 3, "distance": [0.02] * 3, "excess": [0, 0.06, 0]},
+            [1, 0, 0],
+            "spends 0.06 more of its time",
+        ),
         ({"arrival": [1, 0.98, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # It waits.
         ({"arrival": [1, 0.98, 1]}, [1, 0, 1], ""),
         ({"reach": [1, 0.998, 0.5]}, [1, 0, 0], "arrives at the expert's ends later or less often"),  # For ever.
@@ -108,6 +114,22 @@ def test_a_second_judge_is_heard():
     assert choose_candidate(curves(**gains, own_gains=own), 100)[0] == 1  # .8 and 1 against 1 and 2/3.
     assert choose_candidate(curves(**gains, own_gains=-own), 100)[0] == 2  # Nothing to compare with.
     assert choose_candidate(curves(**gains, own_gains=own[::-1]), 100)[0] == 2  # The others are not heard.
+    # Shares of the largest are added, whatever the units: 1/2 and 1 against 1 and 1/2, or -1/2.
+    gains["gain"] = [0, 6, 11]
+    assert choose_candidate(curves(**gains), 100)[0] == 2
+    for second in ([0, 4, 2], [0, 0.4, 0.2], [0, 4, -2]):
+        own[2] = second
+        assert choose_candidate(curves(**gains, own_gains=own), 100)[0] == 1
+    own[2] = [0, 2, 4]
+    assert choose_candidate(curves(**gains, own_gains=own), 100)[0] == 2  # 1/2 and 1/2 against 1 and 1.
+
+
+def test_an_opponent_that_misses_less_than_standard_irl_misses_nothing():
+    note = choose_candidate(curves(gap=[0.02, 0.01, 0.01], distance=[0.02, 0.1, 0.2]), 100)[2]
+    assert note == (
+        "α is 0.8: the opponent explains 0.18 of the expert's visits in l1, misses 0, and the player's return is higher"
+        " by 10 ± 1 under the rewards of both halves of the data."
+    )
 
 
 def test_a_calmer_expert_needs_a_clearer_gain():

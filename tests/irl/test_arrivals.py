@@ -24,6 +24,13 @@ def test_an_end_is_final_and_entered_from_elsewhere():
     rows[1, 0] = np.eye(6)[3]
     # With one action left in state 1, which leads to the end, that state is final itself.
     assert end_states(MDP(rows, discount=0.5, mask=mask)).tolist() == [False, True, True, False, False, False]
+    # With the other one left, state 1 leads back, and only its second row counts.
+    mask[1] = [False, True]
+    rows = np.where(mask[..., None], ROWS, 0)
+    assert end_states(MDP(rows, discount=0.5, mask=mask)).tolist() == [False, False, True, False, False, False]
+    nearly = ROWS.copy()
+    nearly[2, :, [0, 4]] = [[1e-6] * 2, [1 - 1e-6] * 2]  # A chance of a millionth is one,
+    assert end_states(MDP(nearly, discount=0.5)).tolist() == [False, False, False, True, True, False]
     nearly = ROWS.copy()
     nearly[2, 1, [0, 4]] = 1e-6, 1 - 1e-6
     assert end_states(MDP(nearly, discount=0.5)).tolist() == [False, False, False, True, True, False]

@@ -55,6 +55,12 @@ def test_what_is_not_identified_has_an_infinite_error():
     assert one.unidentified == ("a longer name",)
     np.testing.assert_allclose(one.standard_errors(), [0.5, np.inf])
     assert _with(np.zeros((2, 2))).unidentified == FOUND.names
+    # A ten-billionth of the largest information is none, whatever its size.
+    assert _with([[1e12, 0.0], [0.0, 99.0]]).unidentified == ("a longer name",)
+    assert _with([[1e12, 0.0], [0.0, 101.0]]).unidentified == ()
+    # One combination of three is told, and rounding does not tell the others.
+    told = np.array([0.3, 0.7, 1.1])
+    assert _with(np.outer(told, told), names=("a", "b", "c")).unidentified == ("a", "b", "c")
     # No maximum: nothing is said.
     np.testing.assert_array_equal(np.isnan(_with([[-4.0, 0.0], [0.0, 1.0]]).standard_errors()), [True, False])
 

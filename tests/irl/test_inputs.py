@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, OccupancyEstimate, save
+from robustirl.demonstrations import Demonstrations, Episode, OccupancyEstimate, save
 from robustirl.irl.inputs import from_episodes, require_occupancy, understand_demonstrations
 
 WALKS = Demonstrations.from_arrays([[0, 1, 2], [0, 2]])
@@ -84,3 +84,12 @@ def test_demonstrations_in_the_place_of_an_occupancy_are_told(refused, tmp_path)
 def test_what_is_neither_stays_what_it_is():
     for given in (np.array([[0.5, 0.5]]), [], [0.5, [0.5]], [[[0, 1]], [[1, 2]]]):
         assert understand_demonstrations(given) is given
+
+
+def test_the_first_of_a_list_tells_what_it_holds(refused):
+    single = Episode(np.array([0, 1]), np.array([0]), True)
+    assert from_episodes([single]).actions.tolist() == [0]  # pyright: ignore[reportOptionalMemberAccess]
+    with refused("actions"):
+        understand_demonstrations([([0, 1], 0)])  # States, and a number in the place of their actions.
+    numbers = [np.array(0.25), np.array(0.75)]  # Without an axis, so that they are no episodes.
+    assert require_occupancy(numbers) is numbers

@@ -7,6 +7,7 @@ import pytest
 
 from robustirl.demonstrations import Demonstrations, estimate_occupancy
 from robustirl.irl import fit, matching_covariance
+from robustirl.irl.matching_errors import _require_features, _sandwich
 from robustirl.mdp import MDP
 from robustirl.rewards import LinearReward, TabularReward
 
@@ -46,6 +47,7 @@ def test_what_has_no_covariance_is_refused(fork, refused):
     found, walks = learn(75, 25)
     with refused("TabularReward", "LinearReward"):
         matching_covariance(found, world, walks, TabularReward(3))  # pyright: ignore[reportArgumentType]
+    assert _require_features(found, world, walks[:2], model).shape == (3, 1)
     with refused("1 episode", "at least two"):
         matching_covariance(found, world, walks[:1], model)
     with refused("features of 4 states", "has 3"):
@@ -54,3 +56,18 @@ def test_what_has_no_covariance_is_refused(fork, refused):
         matching_covariance(found, world, walks, LinearReward(np.ones((3, 1))))
     with refused("likelihood", "irl.infer"):
         matching_covariance(dataclasses.replace(found, objective="likelihood"), world, walks, model)
+
+
+def test_the_covariance_of_two_coefficients_by_hand(refused):
+    matrix, scatter = np.array([[4.0, 1.0], [1.0, 2.0]]), np.array([[0.3, 0.1], [0.1, 0.2]])
+    inverse = np.array([[2.0, -1.0], [-1.0, 4.0]]) / 7
+    np.testing.assert_allclose(_sandwich(matrix, scatter), inverse @ scatter @ inverse, rtol=1e-12)
+    # Features in very different units are told apart as well,
+    units = np.array([1e-7, 1e7])
+    scaled = matrix * units * units[:, None]
+    expected = inverse @ scatter @ inverse / units / units[:, None]
+    np.testing.assert_allclose(_sandwich(scaled, scatter * units * units[:, None]), expected, rtol=1e-9)
+    # but not one that has no influence, or the same as another.
+    for singular in ([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]):
+        with refused("the features of the reward are not identified"):
+            _sandwich(np.array(singular), scatter)

@@ -1,5 +1,7 @@
 """The summary of a fit, word for word: made-up numbers, so that every branch can be had for nothing."""
 
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -141,3 +143,15 @@ def test_huge_rewards_of_estimated_occupancies_are_named():
     assert not warnings_of(huge, evidence(), None)  # An exact occupancy has no error to fit.
     possible = eqx.tree_at(lambda f: f.diagnosis.least_gap, huge, 0.0)
     assert not warnings_of(possible, evidence(estimate()), None)
+
+
+def test_the_fit_of_a_likelihood_and_what_it_was_fitted_with():
+    found = dataclasses.replace(fit(), objective="likelihood")
+    found = eqx.tree_at(lambda f: f.history.dual, found, jnp.array([9.0, 0.25]))  # The best step is the second.
+    text = summarize(found, evidence(episodes=7, transitions=12), None)
+    assert line(text, "log-likelihood") == "-3.000, -0.2500 a choice (priors included)"
+    text = summarize(found, evidence(), None)
+    assert line(text, "log-likelihood") == "-0.250, -0.2500 a choice (priors included)"
+    assert line(summarize(fit(alpha=1.0), evidence(), None), "with") == "α = 1, no opponent"
+    local = fit(alpha=np.array([[0.9, 0.8], [0.75, 0.7], [0.95, 0.9]]))
+    assert line(summarize(local, evidence(), None), "with") == "α from 0.7 to 0.95 by state and action, as given"

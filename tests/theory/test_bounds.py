@@ -229,6 +229,8 @@ def test_wrong_use_is_refused(refused):
         require_comparable(small, ThreeState(discount=0.5).mdp())
     with refused("leaky"):
         bounds.standard_bound(grid.mdp(0.1, "published"), grid.mdp(0.2, "published"), grid.reward)
+    with refused("leaky"):
+        require_comparable(grid.mdp(0.1, "published"), large)
     with refused("not finite at state 1"):
         bounds.standard_bound(small, small, [0.0, np.inf, 0.0])
     with refused("alpha is 0.0"):

@@ -27,8 +27,8 @@ Among the admissible α rewards decide. Standard IRL is fitted to each half of t
 of every player, and the difference between the two halves is the standard error. A gain counts less one standard error
 (CALMER_MARGIN errors if the moves prove a calmer expert), and only if that is positive. Standard IRL takes noise for
 intent, so that its rewards favor a strong opponent. The robust fit that they would choose is therefore a second judge:
-gains under either, as shares of the largest, are averaged, and the largest α with at least ENOUGH of the best average
-is taken.
+gains under either, as shares of the largest, are added, and the largest α with at least ENOUGH of the best sum is
+taken.
 """
 
 import dataclasses
@@ -158,7 +158,7 @@ def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str
     worth = safe / safe[sure].max()
     second = curves.own_gains[_first_enough(worth, sure)]
     if (best := second[sure].max()) > 0:
-        worth = (worth + second / best) / 2
+        worth = worth + second / best
     place = _first_enough(worth, sure)
     note = (
         f"α is {curves.candidates[place]:g}: the opponent explains {curves.explained[place]:.2g} of the expert's visits"

@@ -234,5 +234,5 @@ def _inverse(information: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
 
 def _free(information: Float[np.ndarray, "d d"]) -> np.ndarray:
     """Return which parameters have a part in a direction without information."""
-    unit, _, vectors, known = _scaled(information)
-    return (unit == 0) | (np.abs(vectors[:, ~known]).max(-1, initial=0) > 1e-6)
+    _, _, vectors, known = _scaled(information)
+    return np.abs(vectors[:, ~known]).max(1, initial=0) > 1e-6

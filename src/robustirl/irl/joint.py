@@ -143,13 +143,13 @@ def _taken_apart(
     model: AbstractReward,
     states: int,
 ) -> JointFit:
-    blocks = (len(alphas), states, -1)
-    gaps = np.abs(np.asarray(found.occupancy) - np.asarray(found.expert_occupancy)).reshape(-1, states).sum(-1)
+    count, actions = len(alphas), found.player.shape[-1]
+    gaps = np.abs(np.asarray(found.occupancy) - np.asarray(found.expert_occupancy)).reshape(count, states).sum(1)
     return JointFit(
         reward=np.asarray(found.reward)[:states],
         parameters=found.parameters,
-        players=np.asarray(found.player).reshape(blocks),
-        opponents=np.asarray(found.opponent).reshape(blocks),
+        players=np.asarray(found.player).reshape(count, states, actions),
+        opponents=np.asarray(found.opponent).reshape(count, states, actions),
         alphas=alphas,
         occupancy_gaps=gaps / shares,
         fit=found,

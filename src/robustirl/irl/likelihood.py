@@ -39,8 +39,7 @@ def move_log_likelihoods(
     alpha = np.minimum(np.asarray(fit.alpha), LARGEST_ALPHA)
     player = np.asarray(fit.player)
     # The chance of a disturbance in every state.
-    rest = 1 - alpha if alpha.ndim == 0 else ((1 - alpha) * player).sum(-1)
-    rest = np.broadcast_to(rest, mdp.num_states)
+    rest = ((1 - alpha) * player).sum(1)
     push = np.asarray(fit.opponent) / 3 + np.asarray(uniform_policy(mdp.mask)) / 3
     acting = alpha * player + rest[:, None] * push
     kernel = mdp.kernel.to_sparse()

@@ -60,15 +60,20 @@ def matching_covariance(
     """
     features = _require_features(fit, as_world(mdp), demonstrations, reward)
     shown, _ = shown_contributions(demonstrations, mdp)
-    scatter = np.cov(np.asarray(shown @ np.asarray(features)).T).reshape(features.shape[1], -1) / len(demonstrations)
+    size = features.shape[1]
+    scatter = np.cov(np.asarray(shown @ np.asarray(features)).T).reshape(size, size) / len(demonstrations)
     found = renumbered(mdp)
     world, arrays = mdp, [as_float(a) for a in (fit.player, fit.opponent, fit.mixture, fit.occupancy, features)]
     if found is not None:
         world, order = found
         arrays = [order.into(array) for array in arrays]
     curvature = Curvature(MarkovGame(world, fit.alpha), *arrays, temperature=temperatures.player)
-    rows = [np.asarray(_apply(curvature, direction)) for direction in jnp.eye(features.shape[1], dtype=features.dtype)]
-    matrix = (np.stack(rows) + np.stack(rows).T) / 2
+    rows = [np.asarray(_apply(curvature, direction)) for direction in jnp.eye(size, dtype=features.dtype)]
+    return _sandwich((np.stack(rows) + np.stack(rows).T) / 2, scatter)
+
+
+def _sandwich(matrix: Float[np.ndarray, "d d"], scatter: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    """Return M⁻¹ Σ M⁻¹, or refuse a matrix M without an inverse, whatever the units of its features."""
     unit = np.sqrt(np.maximum(np.diag(matrix), 0))
     if (unit == 0).any() or np.linalg.cond(matrix / unit / unit[:, None]) > LARGEST_CONDITION:
         raise InvalidInputError(
@@ -76,7 +81,7 @@ def matching_covariance(
             " player goes; remove a feature."
         )
     inverse = np.linalg.inv(matrix)
-    return inverse @ scatter @ inverse.T
+    return inverse @ scatter @ inverse
 
 
 def _require_features(fit: Fit, mdp: MDP, demonstrations: Demonstrations, reward: Any) -> Float[Array, "S d"]:

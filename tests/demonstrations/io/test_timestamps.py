@@ -56,6 +56,10 @@ def test_the_command_line_says_what_was_understood(here, capsys):
         ({"time": ["soon"]}, {"time_step": 1.0}, ("'time'", "'soon'", "row 0")),
         ({"time": [0]}, {"time_step": -1.0}, ("time step", "-1.0", "above 0")),
         ({"time": [0], "action": [1]}, {"time_step": 1.0}, ("actions", "time step")),
+        ({"time": ["3,5"]}, {"time_step": 1.0}, ("'3,5'", "write numbers with points, not with decimal commas.")),
+        ({"time": ["soon"]}, {"time_step": 1.0}, ("08:30:00 is needed.",)),
+        ({"time": [None]}, {"time_step": 1.0}, ("holds nothing in row 0", "08:30:00 is needed.")),
+        ({"time": [True]}, {"time_step": 1.0}, ("holds True in row 0",)),
         ({}, {"time_step": 1.0}, ("no column 'time'",)),
     ],
 )
@@ -80,3 +84,16 @@ def test_steps_are_counted_before_they_are_made(monkeypatch, refused):
     monkeypatch.setattr(timestamps, "MAX_STEPS", 7)
     with refused("a time step of 1 makes 8 steps of this table, but 7 are the most"):
         Demonstrations.from_frame(rows, time_step=1.0)
+
+
+def test_ticks_are_compared_to_a_billionth_of_a_step_and_zones_count(refused):
+    # A row a ten-thousandth of a step after the second tick is not there yet.
+    rows = {"episode": [0] * 3, "state": [0, 1, 2], "time": [0.0, 100.01, 200.0]}
+    assert Demonstrations.from_frame(rows, time_step=100.0).states.tolist() == [0, 0, 2]
+    small = {"episode": [0] * 3, "state": [0, 1, 2], "time": [0.0, 1.0001e-6, 2e-6]}
+    assert Demonstrations.from_frame(small, time_step=1e-6).states.tolist() == [0, 0, 2]
+    zones = {"episode": [0, 0], "state": [0, 1], "time": ["2024-05-01T10:00:00+02:00", "2024-05-01T08:01:00+00:00"]}
+    assert Demonstrations.from_frame(zones, time_step=30).states.tolist() == [0, 0, 1]
+    some = {"episode": [0, 0], "state": [0, 1], "time": [0, 1], "action": [1, None]}
+    with refused("the table has actions, which a time step cannot bin"):
+        Demonstrations.from_frame(some, time_step=1.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, from_rollout_buffer, from_trajectories, load, save
+from robustirl.demonstrations.io.trajectories_of_others import _discrete
 
 
 def walk(obs, acts, terminal=True):
@@ -92,6 +93,25 @@ def test_what_imitation_cannot_hold_is_refused(tmp_path, refused):
     with refused("which was not recorded", "infer_terminated(world)"):
         save(Demonstrations.from_arrays([[0, 1]], [[1]]), target)
     assert not (tmp_path / "new").exists()
+
+
+def test_numbers_of_states_are_whole_and_in_one_row(refused):
+    for given in ([0.0, 3.0], [[0], [3]], np.array([0, 3], np.uint8)):
+        assert _discrete("states", np.array(given)).tolist() == [0, 3]
+    assert _discrete("states", [2.0**53 - 1, -1.0]).dtype == np.int64
+    for given in ([0.0, 0.5], [2.0**53], [-(2.0**53)], [], ["a"], [[0, 1]], [True]):
+        with refused("states are", "whole numbers in one row are needed"):
+            _discrete("states", given)
+
+
+def test_starts_are_zeros_and_ones(refused):
+    one = np.zeros((2, 1), int)
+    for starts in ([[1], [7]], [[1.0], [0.5]], np.array([[1], [0]], object)):
+        with refused("the buffer's episode_starts are", "but 1 where an episode starts and 0 elsewhere is needed."):
+            from_rollout_buffer(buffer(one, one, np.array(starts)))
+    # One step of three environments, which training has flattened.
+    found = from_rollout_buffer(buffer(np.array([[4], [5], [6]]), np.zeros((3, 1), int), np.ones((1, 3))))
+    assert [episode.states.tolist() for episode in found] == [[4], [5], [6]]
 
 
 def test_starts_of_other_shapes_are_refused(refused):
