@@ -33,6 +33,7 @@ SLOW = {
     "large-worlds.md",
     "physics.md",
     "roads.md",
+    "several-experts.md",
     "sweeps.md",
 }  # Pages whose programs take longer than the fast suite allows.
 SILENT = {"continuous.md"}  # Pages that print what is not promised.

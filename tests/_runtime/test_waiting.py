@@ -52,7 +52,7 @@ def test_an_interrupt_is_answered_while_computing(name):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     words = done.stdout.split()
     assert words[:2] == ["answered", "after"], done.stdout + done.stderr
-    assert float(words[2]) < 2
+    assert float(words[2]) < 10  # Of hours. A tenth of a second where nobody else needs the processor.
 
 
 def test_values_are_waited_for_and_traced_ones_passed_over():

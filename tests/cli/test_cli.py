@@ -117,7 +117,17 @@ def test_ctrl_c_keeps_the_finished_runs(tmp_path):
 
 
 def test_workers_end_with_a_command_that_is_killed(tmp_path):
-    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-4", "--steps", "300", "--out", "killed"]
+    command = [
+        sys.executable,
+        "-m",
+        "robustirl",
+        "reproduce",
+        "gridworld-4",
+        "--steps",
+        "1000",
+        "--out",
+        "killed",
+    ]  # As above: compiled once.
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as process:
         first_batch(tmp_path / "killed")
         os.kill(process.pid, signal.SIGKILL)  # The parent alone.

@@ -151,6 +151,13 @@ def test_hard_maxima_and_rewards_of_actions(solver):
     np.testing.assert_allclose(paid.value, found.value, rtol=1e-9)
 
 
+@eqx.filter_jit  # One program instead of a small one for every operation.
+def _solved_backwards(mdp, policy):
+    chain, start = mdp.kernel.chain(list(policy.T)), mdp.initial
+    solution, _, solved = solve_chain(chain, mdp.discount, 0.1 * start, start, transposed=True)
+    return solution, solved
+
+
 @pytest.mark.parametrize("kind", KERNELS)
 def test_evaluation_on_every_kernel(kind):
     mdp, kernel = world(kind)
@@ -161,15 +168,19 @@ def test_evaluation_on_every_kernel(kind):
     np.testing.assert_allclose(value, np.linalg.solve(system, GRID.reward), rtol=1e-11)
     expected = 0.1 * np.linalg.solve(system.T, np.asarray(mdp.initial))
     np.testing.assert_allclose(visits, expected, atol=1e-13)
-    own = mdp.kernel.chain(list(jnp.asarray(policy).T))
-    solution, _, solved = solve_chain(own, mdp.discount, 0.1 * mdp.initial, mdp.initial, transposed=True)
+    solution, solved = _solved_backwards(mdp, jnp.asarray(policy))
     assert bool(solved)
     np.testing.assert_allclose(solution, expected, atol=1e-13)
 
 
 @pytest.mark.parametrize(
     ("kind", "solver"),
-    [("array", Newton()), ("lists", Newton()), *(("diagonals", solver) for solver in SOLVERS)],
+    [
+        ("array", Newton()),
+        ("diagonals", ValueIteration()),
+        pytest.param("lists", Newton(), marks=pytest.mark.slow),
+        *(pytest.param("diagonals", solver, marks=pytest.mark.slow) for solver in SOLVERS[1:]),
+    ],
     ids=name_of,
 )
 def test_three_states_in_closed_form(kind, solver):
@@ -298,7 +309,7 @@ def test_one_program_serves_all_temperatures_and_limits(caplog):
 BEYOND = [
     pytest.param(NewtonKrylov(), 1 - 1e-10, 1.0, marks=pytest.mark.slow),
     (NewtonSparse(), 1 - 1e-10, 1.0),
-    *((s, 0.9, 1e15) for s in SOLVERS),
+    *(pytest.param(s, 0.9, 1e15, marks=pytest.mark.slow if s == NewtonKrylov() else ()) for s in SOLVERS),
 ]
 
 

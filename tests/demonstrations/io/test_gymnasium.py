@@ -15,7 +15,7 @@ TABLED = sorted(
     if "toy_text" in str(spec.entry_point) and hasattr(gymnasium.make(name).unwrapped, "P")
 )
 VARIANTS = [
-    *((name, {}) for name in TABLED),
+    *(pytest.param(name, {}, marks=pytest.mark.slow if name == "Taxi-v4" else ()) for name in TABLED),  # And below.
     ("FrozenLake-v1", {"is_slippery": False}),
     ("FrozenLake-v1", {"map_name": "8x8", "success_rate": 0.8}),
     ("FrozenLake-v1", {"desc": ["HSH", "FFF", "GFH"]}),

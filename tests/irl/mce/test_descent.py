@@ -94,7 +94,9 @@ def test_the_best_iterate_is_returned_whatever_the_optimizer():
     assert int(last.verdict.best_step) == int(last.verdict.steps) == 200
 
 
-@pytest.mark.parametrize("name", ["gridworld-4", pytest.param("gridworld-1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) for name in ("gridworld-4", "gridworld-1")]
+)
 def test_lbfgs_keeps_what_it_had_reached(name):
     world, rho = problem(name, 0.0, 0.2, "uniform-state", "soft")
     found = fit(world, rho, optimizer=LBFGS, throw=False)

@@ -42,7 +42,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["tabular", pytest.param("linear, lists", marks=pytest.mark.slow), "network"])
 def test_a_padded_fit_has_the_numbers_of_one_that_is_not(name):
     world, model = CASES[name]
     reward = model()
