@@ -189,11 +189,9 @@ def _last_return(returns: Any) -> float:
 
 def _read(demos: str) -> Any:
     """Return recordings from a file or a Minari dataset, without their actions."""
-    from robustirl.demonstrations import Recordings
+    from robustirl.demonstrations import as_recordings
 
-    kind, _, name = demos.partition(":")
-    found = Recordings.from_minari(name) if kind == "minari" and name else Recordings.load(demos)
-    return found.without_actions()
+    return as_recordings(demos).without_actions()
 
 
 def _world(name: str, parameters: dict[str, Any]) -> Any:

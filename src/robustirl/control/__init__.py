@@ -3,6 +3,10 @@
 from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
+from robustirl.control.checks import as_key as as_key
+from robustirl.control.checks import require_one_kind as require_one_kind
+from robustirl.control.checks import require_policy as require_policy
+from robustirl.control.checks import world_width as world_width
 from robustirl.control.config import EXPERT as EXPERT
 from robustirl.control.config import PAPER as PAPER
 from robustirl.control.config import PolicyGradientConfig as PolicyGradientConfig

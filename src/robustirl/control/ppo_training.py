@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_line, single_precision
+from robustirl.control.checks import as_key, list_worlds, require_one_kind, require_policy, world_width
 from robustirl.control.evaluation import require_reward
 from robustirl.control.host_training import begin_host, host_returns, take_host
 from robustirl.control.host_worlds import HostField, HostWorld
@@ -143,15 +144,15 @@ def train_policies(
     """Train a policy in each of several worlds of one kind, in lockstep; see `train_policy`."""
     if len(worlds) != len(keys) or not worlds:
         raise InvalidInputError(f"{len(worlds)} worlds and {len(keys)} keys were given, but one key a world is needed.")
+    keys = [as_key(key) for key in keys]
     with single_precision():
         judge = Paid() if reward is None else Learned(reward)
-        if reward is None:
-            for world in worlds:
-                if not isinstance(world, HostWorld):
-                    require_reward(world[0] if isinstance(world, Sequence) else world)
-        else:
-            for world in worlds:
-                _require_fitting(reward, world[0] if isinstance(world, Sequence) and world else world)
+        for world in worlds:
+            first = world if isinstance(world, HostWorld) else list_worlds(world)[0]
+            if reward is not None:
+                _require_fitting(reward, first)
+            elif not isinstance(first, HostWorld):
+                require_reward(first)
         if len(worlds) > 1 and any(isinstance(world, HostWorld) for world in worlds):
             each = [
                 train_policies([w], steps=steps, reward=reward, config=config, horizon=horizon, keys=[k])
@@ -160,6 +161,7 @@ def train_policies(
             return [one for (one,) in each]
         with on_host():
             settings = [settle(world, 1.0, steps, config, horizon) for world in worlds]
+        require_one_kind([setting.field for setting in settings])
         setting, judges = stacked(settings, [judge] * len(worlds))
         run = begin_batch(setting, (), jnp.stack(list(keys)))
         run, progress = take_in_stretches(setting, judges, run, settings[0].updates, callback)
@@ -172,14 +174,9 @@ def train_policies(
         return trained
 
 
-def _require_fitting(reward: RewardFunction, world: Any) -> None:
+def _require_fitting(reward: RewardFunction, world: World | HostWorld) -> None:
     """Refuse a reward that cannot be computed from what the world shows."""
-    if isinstance(world, HostWorld):
-        width = world.width
-    elif isinstance(world, World):
-        width = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape[-1]
-    else:
-        return  # `settle` says what is wrong with it.
+    width = world_width(world)
     seen = jax.ShapeDtypeStruct((1, 1, width), np.float32)  # Policies are trained in single precision.
     try:
         jax.eval_shape(reward, seen, seen)
@@ -196,18 +193,13 @@ def settle(
     """Check what a training needs and put it together; to be called in single precision."""
     if isinstance(world, HostWorld):
         return _settle_host(world, alpha, steps, config, horizon)
-    worlds = list(world) if isinstance(world, Sequence) else [world]
-    if not worlds or not all(isinstance(one, World) for one in worlds):
-        kind = type(worlds[0]).__name__ if worlds else "an empty list"
-        raise InvalidInputError(
-            f"the world is a {kind}, which lacks some of what a sampled world offers; see robustirl.control.World."
-        )
+    worlds = list_worlds(world)
     if not isinstance(config, PPOConfig):
         raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
     steps = as_count("steps", steps, config.batch)
     given = getattr(worlds[0], "horizon", 200) if horizon is None else horizon
     worlds = [in_working_precision(one) for one in worlds]  # pyright: ignore[reportArgumentType]
-    field = as_field(worlds if isinstance(world, Sequence) else worlds[0], config.environments)
+    field = as_field(worlds if isinstance(world, list | tuple) else worlds[0], config.environments)
     return Setting(
         field,
         _units(worlds[0]),
@@ -339,16 +331,23 @@ def measure_returns(
         [[5.0, 5.0, 5.0]]
     """
     worlds = as_list("worlds", worlds, "a sequence of worlds")
-    policies, keys = as_list("policies", policies, "a sequence of policies"), list(keys)
+    policies, keys = (
+        as_list("policies", policies, "a sequence of policies"),
+        as_list("keys", keys, "a sequence of keys"),
+    )
     if not len(worlds) == len(policies) == len(keys) > 0:
         raise InvalidInputError(
             f"{len(worlds)} worlds, {len(policies)} policies and {len(keys)} keys were given, but as many of each are"
             " needed, one at least."
         )
+    keys = [as_key(key) for key in keys]
+    for world, policy in zip(worlds, policies, strict=True):
+        require_policy(world, policy)
     hosts = [world for world in worlds if isinstance(world, HostWorld)]
     if hosts:
         rows = zip(hosts, policies, keys, strict=True)
         return jnp.stack([host_returns(world, policy, episodes, key) for world, policy, key in rows])
+    require_one_kind(worlds)
     with single_precision():
         for world in worlds:
             require_reward(world)

@@ -23,9 +23,18 @@ from robustirl._runtime import (
     single_precision,
     write_atomically,
 )
-from robustirl.control import Episodes, GaussianPolicy, HostWorld, World, collect, episodes_of
+from robustirl.control import (
+    Episodes,
+    GaussianPolicy,
+    HostWorld,
+    World,
+    as_key,
+    collect,
+    episodes_of,
+    require_policy,
+)
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, require_kind, require_unmasked
+from robustirl.mdp import as_count, require_unmasked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,7 +232,8 @@ def record(
         >>> record(world, policy, episodes=2, horizon=5, key=jax.random.key(1))
         Recordings(2 episodes, 10 steps of 3 numbers, with actions)
     """
-    require_kind("the policy", policy, GaussianPolicy, "a policy of `robustirl.control`")
+    key = as_key(key)
+    require_policy(world, policy)
     steps = getattr(world, "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
     if isinstance(world, HostWorld):
         return _record_host(world, policy, as_count("episodes", episodes, 1), mean_action, key)

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import jax
 import numpy as np
 
-from robustirl._runtime import released
+from robustirl._runtime import released, short_repr
 from robustirl.errors import InvalidInputError
 
 State = TypeVar("State")
@@ -86,7 +86,9 @@ class Loop(abc.ABC, Generic[State, FitType]):
 
 
 def require_callbacks(callbacks: Sequence[object], report: type) -> None:
-    """Refuse what cannot be called."""
+    """Refuse what is no list of functions."""
+    if not isinstance(callbacks, list | tuple):
+        raise InvalidInputError(f"callbacks is {short_repr(callbacks)}, but a list of functions is needed.")
     for callback in callbacks:
         if not callable(callback):
             raise InvalidInputError(

@@ -129,6 +129,10 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
     arrays = _with_new_names(kind, arrays)
     if kind is TABULAR:
         arrays = _completed(arrays)
+    if kind is IMITATION:
+        # Lengths of episodes are not known of files that were written before they were measured.
+        later = ("length", "expert_length", "expert_ended")
+        arrays = {f"fit.verdict.{name}": np.asarray(np.nan) for name in later} | arrays
     _require_shapes(arrays, *_SHAPES[kind.name](arrays))
 
     def part(cls: type, name: str):

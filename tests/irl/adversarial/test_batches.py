@@ -10,11 +10,13 @@ import pytest
 
 from robustirl.demonstrations import Recordings
 from robustirl.irl import ImitationConfig
-from robustirl.irl.adversarial import cloning
+from robustirl.irl.adversarial import alone, cloning
 from robustirl.irl.adversarial import fit as module
-from robustirl.irl.adversarial.fit import _Problem, _sample, _visited, closest, fit_imitation_many
+from robustirl.irl.adversarial.fit import _Problem, _sample, closest, fit_imitation_many
 
 WORLDS = ["a", "b", "c"]
+SEEN = [Recordings.from_arrays([[[0.0], [float(place)]]]) for place in range(3)]
+KEYS = [jax.random.key(3 + place) for place in range(3)]
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def training(monkeypatch):
     told = SimpleNamespace(calls=[], checked=[], stop="")
 
     def run(problem, start, callbacks, *, more_to_come, before):
-        assert (start, callbacks) == (("begun", ()), ["watch"])
+        assert (start, callbacks) == (("begun", ()), [print])
         told.calls.append((*problem.given, more_to_come, None if before is None else list(before)))
         return [f"fit {world}" for world in problem.given[0]], told.stop in problem.given[0]
 
@@ -41,18 +43,18 @@ def many(worlds=WORLDS, **options):
     count = len(worlds)
     return fit_imitation_many(
         worlds,
-        list("xyz")[:count],
+        SEEN[:count],
         [1, 0.5, 0.25][:count],
         horizon=7,
-        callbacks=["watch"],
-        keys=[3, 4, 5][:count],
+        callbacks=[print],
+        keys=KEYS[:count],
         **options,
     )
 
 
 def test_fits_are_trained_together_and_named_if_there_are_several(training):
     assert many() == ["fit a", "fit b", "fit c"]
-    assert training.calls == [(WORLDS, ["x", "y", "z"], [1.0, 0.5, 0.25], [3, 4, 5], False, None)]
+    assert training.calls == [(WORLDS, SEEN, [1.0, 0.5, 0.25], KEYS, False, None)]
     assert training.checked == [(f"fit {world}", f" of fit {place}") for place, world in enumerate(WORLDS)]
     training.checked.clear()
     many(["a"])
@@ -65,9 +67,9 @@ def test_environments_that_step_themselves_serve_one_fit_at_a_time(training, mon
     monkeypatch.setattr(module, "HostWorld", str)
     assert many() == ["fit a", "fit b", "fit c"]
     assert training.calls == [
-        (["a"], ["x"], [1.0], [3], True, None),
-        (["b"], ["y"], [0.5], [4], True, ["fit a"]),
-        (["c"], ["z"], [0.25], [5], False, ["fit a", "fit b"]),
+        (["a"], SEEN[:1], [1.0], KEYS[:1], True, None),
+        (["b"], SEEN[1:2], [0.5], KEYS[1:2], True, ["fit a"]),
+        (["c"], SEEN[2:], [0.25], KEYS[2:], False, ["fit a", "fit b"]),
     ]
     training.stop = "b"
     assert many() == ["fit a", "fit b"]
@@ -104,14 +106,15 @@ def test_what_a_player_alone_shows_of_an_environment_that_steps_itself(monkeypat
         asked.update(options, world=world, policy=policy)
         return episodes
 
-    monkeypatch.setattr(module, "HostField", SimpleNamespace)
-    monkeypatch.setattr(module, "episodes_of", play)
-    monkeypatch.setattr(module, "folded", lambda policy, scale: (policy, scale))
+    monkeypatch.setattr(alone, "HostField", SimpleNamespace)
+    monkeypatch.setattr(alone, "episodes_of", play)
+    monkeypatch.setattr(alone, "folded", lambda policy, scale, units: (policy, scale, units))
     given = agents(players(np.array([5.0, 6.0]), np.array([7.0, 8.0])), np.array([9.0, 10.0]))
-    setting = SimpleNamespace(field=SimpleNamespace(world="here"))
-    found = _visited(setting, given, ["first", "second"])
-    assert found.tolist() == [[[2.0, 2.0]] * 2 + [[3.0, 3.0]] * 3]
-    assert asked == {"world": "here", "policy": (5.0, 9.0), "episodes": 16, "mean_action": False, "key": "first"}
+    setting = SimpleNamespace(field=SimpleNamespace(world="here"), units=np.array([2.0]))
+    (found,) = alone.visit_alone(setting, given, ["first", "second"])
+    assert found.states.tolist() == [[2.0, 2.0]] * 2 + [[3.0, 3.0]] * 3
+    assert found.length == 2.5
+    assert asked == {"world": "here", "policy": (5.0, 9.0, 2.0), "episodes": 16, "mean_action": False, "key": "first"}
 
 
 def test_a_gap_is_computed_from_two_thousand_states():

@@ -7,10 +7,10 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, single_precision
-from robustirl.control import GaussianPolicy, PPOConfig, Scale, folded, network_policy
-from robustirl.demonstrations import Recordings
+from robustirl.control import GaussianPolicy, PPOConfig, Scale, as_key, folded, network_policy
+from robustirl.demonstrations import Recordings, as_recordings
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, require_kind
+from robustirl.mdp import as_count, as_positive
 
 ROWS = 1 << 10
 """The expert's steps are padded to this number, or to the next power of two."""
@@ -43,10 +43,13 @@ def clone_behavior(
         >>> bool(abs(policy.mean(jnp.array([0.5]))[0] - 1) < 0.1)
         True
     """
-    require_kind("demonstrations", demonstrations, Recordings, "an object of the class Recordings")
+    demonstrations = as_recordings(demonstrations)
     if demonstrations.actions is None:
         raise InvalidInputError("the demonstrations have no actions, and cloning copies actions; record them as well.")
     as_count("steps", steps, 1)
+    key, learning_rate = as_key(key), as_positive("learning_rate", learning_rate)
+    if not isinstance(config, PPOConfig):
+        raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
     with single_precision():
         seen, done = demonstrations.pairs()[0], np.concatenate(demonstrations.actions)
         scale = Scale(*(jnp.asarray(part, dtype=float) for part in (seen.mean(0), seen.var(0), len(seen))))

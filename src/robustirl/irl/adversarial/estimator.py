@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl._runtime import short_traceback
 from robustirl.control import GaussianPolicy, HostWorld, World
-from robustirl.demonstrations import Recordings
+from robustirl.demonstrations import Recordings, as_recordings
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._parameters import Parameters
@@ -18,7 +19,8 @@ from robustirl.irl.adversarial.fit import fit_imitation
 from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
 from robustirl.irl.judgment import Judgment
 from robustirl.irl.saving import load_imitation, save_imitation
-from robustirl.mdp import as_floats
+from robustirl.mdp import as_floats, as_seed, require_finite
+from robustirl.types import ArrayLike
 
 
 class RobustImitation(Parameters):
@@ -30,6 +32,7 @@ class RobustImitation(Parameters):
         horizon: After how many steps an episode is cut off; the world's own if None.
         attempts: Fits from different draws, of which the closest to the expert is kept; see `fit_imitation`.
         seed: Decides all draws.
+        progress: Show a bar with an estimate of the time left.
 
     Attributes:
         fit_: The fit: policies, reward, history, verdict.
@@ -56,31 +59,44 @@ class RobustImitation(Parameters):
         horizon: int | None = None,
         attempts: int = 1,
         seed: int = 0,
+        progress: bool = False,
     ):
         self.alpha = alpha
         self.config = config
         self.horizon = horizon
         self.attempts = attempts
         self.seed = seed
+        self.progress = progress
 
+    @short_traceback
     def fit(
         self,
         world: World | HostWorld | Sequence[World],
-        demonstrations: Recordings,
+        demonstrations: Recordings | Sequence[ArrayLike] | str | os.PathLike[str],
         *,
         callbacks: Sequence[Callable[[ImitationStep], object]] = (),
     ) -> "RobustImitation":
-        """Learn, and return the estimator; on Ctrl-C it keeps what it has learned, and `Interrupted` is raised."""
+        """Learn, and return the estimator.
+
+        Args:
+            world: The learner's world; several of one kind are domain randomization.
+            demonstrations: What was seen of the expert: recordings, a list with an array of observations for each
+                episode, a file of recordings, or `minari:ID`.
+            callbacks: See `fit_imitation`. On Ctrl-C the estimator keeps what was learned so far, and `Interrupted` is
+                raised.
+        """
+        seed = as_seed("seed", self.seed)
         try:
             self.fit_ = fit_imitation(
                 world,
-                demonstrations,
+                as_recordings(demonstrations),
                 alpha=self.alpha,
                 config=ImitationConfig() if self.config is None else self.config,
                 horizon=self.horizon,
                 attempts=self.attempts,
                 callbacks=callbacks,
-                key=jax.random.key(self.seed),
+                key=jax.random.key(seed),
+                progress=self.progress,
             )
         except Interrupted as interrupted:
             if interrupted.fit:
@@ -102,12 +118,30 @@ class RobustImitation(Parameters):
         """Return the player's mean action for an observation, or for each row of several."""
         policy = self.policy_
         seen, width = as_floats("the observations", observations), policy.weights[0].shape[0]
+        require_finite("the array of observations", seen, ("row", "number")[2 - seen.ndim :])
         if seen.shape[-1:] != (width,):
             raise InvalidInputError(
                 f"the observations have the shape {seen.shape}, but {width} numbers an observation are needed, as in"
                 " the demonstrations."
             )
         return np.asarray(policy.mean(jnp.asarray(seen, dtype=float)))
+
+    def summary(self) -> str:
+        """Return what was learned, how it ended, and whether to use it, in plain words.
+
+        Example:
+            >>> from robustirl.control import PPOConfig
+            >>> from robustirl.envs import physics
+            >>> small = ImitationConfig(steps=256, ppo=PPOConfig(environments=8, segment=16, hidden=(8,)))
+            >>> standing = [np.tile([1.0, 0.0, 0.0], (20, 1))] * 2
+            >>> model = RobustImitation(alpha=0.9, config=small).fit(physics.make("pendulum"), standing)
+            >>> print(model.summary().splitlines()[1])
+              with           α = 0.9
+        """
+        fit = self._fitted()
+        title = "Robust imitation from observation" if float(fit.alpha) < 1 else "Imitation from observation (GAIfO)"
+        rows = (("with", f"α = {float(fit.alpha):.4g}"), ("ended", str(fit.verdict)), ("use", str(fit.judgment)))
+        return "\n".join([title, *(f"  {name:<14} {text}" for name, text in rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator and its fit to an .npz file; `robustirl.irl.load_fit` reads the fit alone."""
@@ -123,6 +157,6 @@ class RobustImitation(Parameters):
         given = {
             name: value
             for name, value in self.get_params().items()
-            if value is not None and name not in ("seed", "attempts")
+            if value is not None and name not in ("seed", "attempts", "progress")
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"

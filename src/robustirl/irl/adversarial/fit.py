@@ -16,33 +16,31 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, on_host, single_precision
+from robustirl._runtime import on_host, progress_bar, short_repr, single_precision
 from robustirl.control import (
-    Agents,
-    HostField,
     HostWorld,
-    Players,
     Progress,
     Scale,
     Setting,
-    Walkers,
     World,
+    as_key,
     begin_batch,
-    episodes_of,
     folded,
+    require_one_kind,
     settle,
     stacked,
     stretch_of,
     take_batch,
-    walk,
+    world_width,
 )
-from robustirl.demonstrations import Recordings
+from robustirl.demonstrations import Recordings, as_recordings
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import one_for_each
-from robustirl.irl._callbacks import Loop, run_with_callbacks
+from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
 from robustirl.irl._result import require_success
+from robustirl.irl.adversarial.alone import Alone, visit_alone
 from robustirl.irl.adversarial.config import ImitationConfig
 from robustirl.irl.adversarial.discriminator import Discriminator, LearnedReward
 from robustirl.irl.adversarial.result import (
@@ -52,15 +50,13 @@ from robustirl.irl.adversarial.result import (
     ImitationVerdict,
     states_gap,
 )
-from robustirl.mdp import as_count, as_floats
+from robustirl.mdp import as_count, as_number
 
 SAMPLE = 2000
 """The most states of each side that the gap is computed from."""
 ROWS = 1 << 14
 """The expert's steps are padded to this number, or to the next power of two, so that one compiled program serves
 demonstrations of different lengths."""
-ALONE = 16
-"""The most episodes of the player alone that the gap is computed from."""
 
 
 def fit_imitation(
@@ -73,6 +69,7 @@ def fit_imitation(
     attempts: int = 1,
     callbacks: Sequence[Callable[[ImitationStep], object]] = (),
     key: PRNGKeyArray,
+    progress: bool = False,
     throw: bool = True,
 ) -> ImitationFit:
     """Learn a policy for the learner's world that goes where the expert went.
@@ -80,7 +77,8 @@ def fit_imitation(
     Args:
         world: The learner's world; its reward is not used. Several worlds of one kind are spread over the environments
             (domain randomization).
-        demonstrations: What was seen of the expert, in the features of the world. Actions are not used.
+        demonstrations: What was seen of the expert, in the features of the world: recordings, a list of arrays
+            `[T+1, d]`, a path that `Recordings.save` wrote to, or `minari:ID`. Actions are not used.
         alpha: α in (0, 1]: 1 for GAIfO, less for an opponent who acts with probability 1-α.
         config: How to train.
         horizon: After how many steps an episode is cut off; the world's own if it has one, else 200.
@@ -89,6 +87,7 @@ def fit_imitation(
         callbacks: Called with an `ImitationStep` from time to time; one that answers False ends the fit. Ctrl-C then
             raises `Interrupted` with the fit so far.
         key: Decides all draws.
+        progress: Show a bar with an estimate of the time left.
         throw: Raise `ConvergenceError` if numbers that are not finite come up.
 
     Example:
@@ -108,7 +107,8 @@ def fit_imitation(
         config=config,
         horizon=horizon,
         callbacks=callbacks,
-        keys=[key] if count == 1 else list(jax.random.split(key, count)),
+        keys=[as_key(key)] if count == 1 else list(jax.random.split(as_key(key), count)),
+        progress=progress,
         throw=throw,
     )
     return closest(fits)
@@ -128,6 +128,7 @@ def fit_imitation_many(
     horizon: int | None = None,
     callbacks: Sequence[Callable[[ImitationStep], object]] = (),
     keys: Sequence[PRNGKeyArray],
+    progress: bool = False,
     throw: bool = True,
 ) -> list[ImitationFit]:
     """Train many fits in lockstep: seeds, α, worlds and experts are entries of one batch.
@@ -140,6 +141,7 @@ def fit_imitation_many(
         horizon: See `fit_imitation`.
         callbacks: See `fit_imitation`; reports are means over the batch.
         keys: One key a fit.
+        progress: See `fit_imitation`.
         throw: See `fit_imitation`.
     """
     alphas = one_for_each(alphas, len(worlds))
@@ -150,16 +152,24 @@ def fit_imitation_many(
         )
     if not isinstance(config, ImitationConfig):
         raise InvalidInputError(f"config is {config!r}, but an ImitationConfig is needed.")
-    with single_precision():
-        # Environments that step themselves serve one fit at a time.
-        size = 1 if any(isinstance(world, HostWorld) for world in worlds) else len(worlds)
-        fits: list[ImitationFit] = []
+    require_callbacks(callbacks, ImitationStep)
+    keys, demonstrations = [as_key(key) for key in keys], [as_recordings(seen) for seen in demonstrations]
+    # Environments that step themselves serve one fit at a time.
+    size = 1 if any(isinstance(world, HostWorld) for world in worlds) else len(worlds)
+    fits: list[ImitationFit] = []
+    with single_precision(), progress_bar("learning", 1.0, show=progress) as report:
+
+        def show(step: ImitationStep) -> None:
+            done = (len(fits) + size * step.steps / step.total) / len(worlds)
+            report(done, f"{step.accuracy:.0%} of the steps told apart")
+
+        asked = [*callbacks, show] if progress else callbacks
         for start in range(0, len(worlds), size):
             own = slice(start, start + size)
             chosen = [_as_alpha(alpha) for alpha in alphas[own]]
             problem = _Problem(worlds[own], demonstrations[own], chosen, config, horizon, keys[own])
             found, stopped = run_with_callbacks(
-                problem, (problem.begin(), ()), callbacks, more_to_come=own.stop < len(worlds), before=fits or None
+                problem, (problem.begin(), ()), asked, more_to_come=own.stop < len(worlds), before=fits or None
             )
             fits += found
             if stopped:
@@ -221,11 +231,11 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         run, logs = state
         progress = jax.tree.map(lambda *leaves: np.concatenate([np.asarray(x) for x in leaves], axis=1), *logs)
         run = jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), run)
-        visited = _visited(self.setting, run.agents, self.keys)
+        alone = visit_alone(self.setting, run.agents, self.keys)
         with on_host():
-            return [self._one(index, run, progress, visited[index], stopped) for index in range(len(self.alphas))]
+            return [self._one(index, run, progress, one, stopped) for index, one in enumerate(alone)]
 
-    def _one(self, index: int, run: Any, progress: Progress, visited: np.ndarray, stopped: bool) -> ImitationFit:
+    def _one(self, index: int, run: Any, progress: Progress, alone: Alone, stopped: bool) -> ImitationFit:
         # On the host: slices of a device's arrays would be a transfer each.
         agents, memory, scale, log = jax.tree.map(
             lambda leaf: leaf[index], (run.agents, run.memory, self.scales, progress)
@@ -243,10 +253,13 @@ class _Problem(Loop[Any, list[ImitationFit]]):
             valid=jnp.asarray(finite),
             stopped=jnp.asarray(stopped),
             updates=jnp.asarray(log.reward.shape[0]),
-            gap=jnp.asarray(states_gap(expert, _sample(visited.reshape(-1, seen.width))), dtype=float),
+            gap=jnp.asarray(states_gap(expert, _sample(alone.states.reshape(-1, seen.width))), dtype=float),
             mixture_gap=jnp.asarray(states_gap(expert, _sample(mixed)), dtype=float),
             expert_gap=jnp.asarray(own, dtype=float),
             accuracy=jnp.asarray(log.report["accuracy"][-1]),
+            length=jnp.asarray(alone.length, dtype=float),
+            expert_length=jnp.asarray(seen.steps / len(seen), dtype=float),
+            expert_ended=jnp.asarray(np.mean(seen.terminated), dtype=float),
         )
         history = ImitationHistory(log.reward, log.episode_length, log.report["accuracy"])
         return ImitationFit(
@@ -270,50 +283,11 @@ def _settings(
     for world in worlds:
         if id(world) not in known:
             known[id(world)] = settle(world, 1.0, config.steps, config.ppo, horizon)
+    require_one_kind([setting.field for setting in known.values()])
     return [
         eqx.tree_at(lambda s: s.alpha, known[id(world)], jnp.asarray(alpha, dtype=float))
         for world, alpha in zip(worlds, alphas, strict=True)
     ]
-
-
-def _walk_alone(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> Float[Array, "fits T N d"]:
-    """Return what episodes of each player alone show, from their start."""
-
-    def one(setting: Setting, agents: Agents, key: PRNGKeyArray) -> Float[Array, "T N d"]:
-        first, second = jax.random.split(key)
-        count = min(setting.config.environments, ALONE)
-        field = setting.field.take(count)
-        states = field.initial(jax.random.split(first, count))
-        walkers = Walkers(states, jnp.zeros(count, int), jnp.zeros(count, dtype=float))
-        alone = Players(agents.players.player, agents.players.player)
-        alpha, horizon = jnp.ones((), dtype=float), setting.horizon
-        _, segment = walk(
-            field,
-            alone,
-            agents.scale,
-            alpha,
-            walkers,
-            steps=horizon,
-            horizon=horizon,
-            units=setting.units,
-            key=second,
-        )
-        return segment.features
-
-    return jax.vmap(one)(setting, agents, keys)
-
-
-_player_states = BoundedJit(_walk_alone)
-
-
-def _visited(setting: Setting, agents: Agents, keys: Key[Array, " fits"]) -> np.ndarray:
-    """Return `[fits, states, d]`, what episodes of each player alone show."""
-    if not isinstance(setting.field, HostField):
-        return np.asarray(_player_states(setting, agents, keys))
-    own: Agents = jax.tree.map(lambda leaf: leaf[0], agents)
-    policy = folded(own.players.player, own.scale, None if setting.units is None else setting.units[0])
-    whole = episodes_of(setting.field.world, policy, episodes=ALONE, mean_action=False, key=keys[0])
-    return np.concatenate([one.features[:, 0] for one in whole])[None]
 
 
 def _is_key(leaf: Any) -> bool:
@@ -332,25 +306,18 @@ def _sample(rows: np.ndarray) -> np.ndarray:
     return rows[np.random.default_rng(0).permutation(len(rows))[:SAMPLE]]
 
 
-def _require_recordings(seen: object, world: Any) -> None:
-    if not isinstance(seen, Recordings):
+def _require_recordings(seen: Recordings, world: Any) -> None:
+    if (width := world_width(world)) != seen.width:
         raise InvalidInputError(
-            f"the demonstrations are a {type(seen).__name__}, but Recordings are needed;"
-            " make them with robustirl.demonstrations.Recordings.from_arrays."
-        )
-    if isinstance(world, HostWorld):
-        shape = (world.width,)
-    else:
-        shape = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
-    if shape != (seen.width,):
-        raise InvalidInputError(
-            f"the demonstrations have {seen.width} numbers an observation, but the world shows {shape[0]};"
+            f"the demonstrations have {seen.width} numbers an observation, but the world shows {width};"
             " record what the learner's world shows of a state."
         )
 
 
 def _as_alpha(alpha: object) -> float:
-    number = as_floats("alpha", alpha)
-    if number.ndim or not 0 < number <= 1:
-        raise InvalidInputError(f"alpha is {alpha!r}, but a number above 0 and up to 1 is needed.")
-    return float(number)
+    number = as_number("alpha", alpha)
+    if not 0 < number <= 1:
+        raise InvalidInputError(
+            f"alpha is {short_repr(alpha)}, but a number above 0 and up to 1 is needed; states alone do not choose it."
+        )
+    return number

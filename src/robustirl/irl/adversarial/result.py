@@ -15,6 +15,8 @@ from robustirl.types import AnyArray
 CLOSE, FAR = 0.2, 0.6
 """Gaps, in deviations of the expert's states, up to which a fit is trusted and beyond which it is not to be used. Where
 halves of the expert's own episodes differ by more than the first, twice what they differ by takes its place."""
+LONGER = 2.0
+"""How many times longer or shorter than the expert's episodes may be; beyond its square a fit is not to be used."""
 DIRECTIONS = 64
 
 
@@ -32,6 +34,9 @@ class ImitationVerdict(AbstractVerdict):
         expert_gap: That distance between two halves of the expert's episodes: what cannot be told apart. NaN for a
             single episode.
         accuracy: The share of steps that the discriminator tells apart at the end; 0.5 is chance.
+        length: The mean number of steps of an episode of the player alone.
+        expert_length: That of the expert's episodes, as they were recorded.
+        expert_ended: The share of the expert's episodes that ended by themselves.
     """
 
     converged: Bool[Array, "*batch"]
@@ -42,6 +47,9 @@ class ImitationVerdict(AbstractVerdict):
     mixture_gap: Float[Array, "*batch"]
     expert_gap: Float[Array, "*batch"]
     accuracy: Float[Array, "*batch"]
+    length: Float[Array, "*batch"]
+    expert_length: Float[Array, "*batch"]
+    expert_ended: Float[Array, "*batch"]
 
     def history_length(self) -> int:
         return int(self.updates)
@@ -114,11 +122,29 @@ def judge_imitation(verdict: ImitationVerdict) -> Judgment:
         why = f"there is one episode alone, so it is not known how far {gap:.2f} deviations between the states are."
         return Judgment(Trust.DOUBT, why, "Record more episodes.")
     words = f"the states are {gap:.2f} deviations from the expert's, whose own halves are {own:.2f} apart."
+    ratio = length_ratio(verdict)
+    if gap <= max(FAR, 4 * own) and ratio > LONGER:
+        steps = f"{float(verdict.length):.0f} steps and the expert's {float(verdict.expert_length):.0f}"
+        trust = Trust.DOUBT if ratio <= LONGER**2 else Trust.DO_NOT_USE
+        way = "Train for more steps, or try another form of the reward (ImitationConfig.reward)."
+        return Judgment(trust, f"its episodes take {steps}, although {words}", way)
     if gap <= max(CLOSE, 2 * own):
         return Judgment(Trust.TRUST, words, "")
     if gap <= max(FAR, 4 * own):
         return Judgment(Trust.DOUBT, words, "Train for more steps, or try another alpha.")
     return Judgment(Trust.DO_NOT_USE, words, "Train for more steps, or look for what the learner's body cannot do.")
+
+
+def length_ratio(verdict: ImitationVerdict) -> float:
+    """Return how many times longer or shorter episodes are than the expert's; 1 if that says nothing.
+
+    Recordings may stop before an episode does. So longer episodes count only if most of the expert's ended by
+    themselves, as they do at a goal; shorter ones always do.
+    """
+    own, expert = float(verdict.length), float(verdict.expert_length)
+    if not (own > 0 and expert > 0) or (own > expert and not float(verdict.expert_ended) >= 0.5):
+        return 1.0
+    return max(own / expert, expert / own)
 
 
 def states_gap(first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"], seed: int = 0) -> float:

@@ -1,0 +1,40 @@
+"""Take recordings as they are at hand: arrays, episodes that were sampled, a file, or a Minari dataset."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from robustirl.control import Episodes
+from robustirl.demonstrations.recordings import Recordings
+from robustirl.demonstrations.trajectories import Demonstrations
+from robustirl.errors import InvalidInputError
+
+MINARI = "minari:"
+
+
+def as_recordings(given: Any) -> Recordings:
+    """Return recordings from what holds them.
+
+    Args:
+        given: `Recordings`; a list with one array of observations `[T+1, d]` an episode; what `control.collect`
+            returned; a path that `Recordings.save` wrote to; or `minari:ID`.
+
+    Example:
+        >>> as_recordings([[[0.0], [1.0], [2.0]], [[0.0], [1.0]]])
+        Recordings(2 episodes, 3 steps of 1 numbers, without actions)
+    """
+    if isinstance(given, Recordings):
+        return given
+    if isinstance(given, Episodes):
+        return Recordings.from_episodes(given)
+    if isinstance(given, str) and given.startswith(MINARI) and given != MINARI:
+        return Recordings.from_minari(given.removeprefix(MINARI))
+    if isinstance(given, str | os.PathLike):
+        return Recordings.load(given)
+    if isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 3):
+        return Recordings.from_arrays(list(given))
+    kind, remedy = type(given).__name__, "give Recordings, or a list with an array of observations for each episode"
+    if isinstance(given, Demonstrations):
+        remedy = "they are numbered states, for robustirl.RobustIRL; record the observations of a sampled world"
+    raise InvalidInputError(f"the demonstrations are a {kind}, but Recordings are needed; {remedy}.")
