@@ -95,12 +95,14 @@ def test_guarantees_are_simulated_for_every_policy_number_and_draw(tmp_path, mon
             row, pair=pair.name, policy=kind, episodes=episodes, draw=draw, truth=0.25 + 0.5 * draw
         ),
     )
-    monkeypatch.setattr(guarantees_figure, "figure_guarantees", lambda rows: [one.episodes for one in rows])
+    monkeypatch.setattr(
+        guarantees_figure, "figure_guarantees", lambda rows: [(one.policy, one.episodes) for one in rows]
+    )
     frame = Asked(tmp_path / "new" / "out")
     guarantees.GuaranteesStudy(draws=2, episodes=(5, 7), only="ea").run(frame)
     assert frame.steps == [("guarantees", done, 8) for done in range(9)]
     assert len((frame.out / "guarantees.csv").read_text().splitlines()) == 9
-    assert frame.figures == {"guarantees": [5, 5, 7, 7]}
+    assert frame.figures == {"guarantees": [("fitted", count) for count in (5, 5, 7, 7)]}
     # The truth is a quarter, below the bound of a half, and in the other draw three quarters.
     assert lines(frame.out / "guarantees.md")[0] == (
         "| near | fitted | 5 | 1 of 2 | 0.500 | 0.250 | 0.500 | 0.750 | 2.000 |"
