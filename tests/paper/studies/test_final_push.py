@@ -41,6 +41,7 @@ def asked(monkeypatch):
 
     def occupancy(world, policy):
         assert policy == f"optimal at {world.noise}"
+        calls.append((world.noise, world.model))
         return jnp.zeros(65).at[jnp.array([47, 55, 3])].set(jnp.array([0.125, 0.25, 0.625]))
 
     def total(world, player, paid, horizon=None):
@@ -75,7 +76,8 @@ def test_what_is_written_of_a_lake(asked):
         "longest wait": 5.0,  # The reward of waiting is 1 in both cells.
     }
     assert first["alpha"] == 1.0
-    ((learners, targets, alphas, throw, usual),) = asked
+    expert, (learners, targets, alphas, throw, usual) = asked
+    assert expert == (0.25, "slip")
     assert [(world.noise, world.model) for world in learners] == [(0.0, "slip")] * 2
     assert (len(targets), alphas, throw, usual) == (2, (1.0, 0.5), False, True)
 
@@ -83,7 +85,8 @@ def test_what_is_written_of_a_lake(asked):
 def test_what_is_written_of_a_cliff(asked):
     (row,) = cliff_walking(0.25, (0.5,))
     assert row == {"wind": 0.25, "alpha": 0.5, "return": 0.0, "falls": 1010.5}  # Ten cells of the cliff, no others.
-    ((learners, targets, alphas, throw, usual),) = asked
+    expert, (learners, targets, alphas, throw, usual) = asked
+    assert expert == (0.0, "wind")
     assert [(world.noise, world.model) for world in learners] == [(0.25, "wind")]
     assert (len(targets), alphas, throw, usual) == (1, (0.5,), False, True)
 
