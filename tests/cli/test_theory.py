@@ -122,10 +122,12 @@ def test_the_theory_of_object_world_learns_with_a_network():
     assert learned == pytest.approx(np.asarray(start))
 
 
-def test_a_guarantee_from_demonstrations(here, capsys):
+@pytest.mark.parametrize("alpha", ["1", pytest.param("auto", marks=pytest.mark.slow)])
+def test_a_guarantee_from_demonstrations(here, capsys, alpha):
     save(Demonstrations.from_arrays([[0, 1]] * 1000, terminated=True), here / "walks.npz")
-    status, out, _ = robustirl("theory --demos walks.npz --guarantee --radius 0.2", capsys)
+    status, out, _ = robustirl(f"theory --demos walks.npz --guarantee --radius 0.2 --alpha {alpha}", capsys)
     assert status == 0
+    assert ("chosen from the demonstrations" in out) == (alpha == "auto")
     assert "less 0.09 (returns from 0 to 1), in every world within 0.2 of the learner's" in out  # γ d/2, from state 0.
     assert "It rests on 1000 independent episodes" in out
 

@@ -4,11 +4,13 @@ import gzip
 import types
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 import pytest
 import scipy.sparse
 
 from robustirl import envs
+from robustirl._runtime import double_precision
 from robustirl.envs import graphs
 from robustirl.envs.graph_edges import as_edges
 from robustirl.envs.graphs import successor_table
@@ -32,15 +34,31 @@ def test_a_wrong_turn_is_one_of_the_edges_of_the_node():
     np.testing.assert_allclose(array[1], [[0.9, 0, 0.1, 0], [0.1, 0, 0.9, 0]], atol=1e-15)
     np.testing.assert_allclose(array[0], [[0, 1, 0, 0], [0, 0, 0, 0]], atol=1e-15)
     np.testing.assert_allclose(array[3], [[0, 0, 0, 1], [0, 0, 0, 0]], atol=1e-15)
-    value: Any = np.array([1.0, 2.0, 4.0, 8.0])
-    measure: Any = np.arange(8.0).reshape(4, 2) * np.asarray(kernel.exists).T
-    np.testing.assert_allclose(kernel.expect(value), array @ value, atol=1e-14)
-    np.testing.assert_allclose(kernel.push(measure), np.einsum("sa,sat->t", measure, array), atol=1e-14)
-    np.testing.assert_allclose(kernel.self_transitions(), np.einsum("sas->sa", array), atol=1e-15)
-    np.testing.assert_allclose(kernel.policy_matrix(measure), np.einsum("sa,sat->st", measure, array), atol=1e-14)
-    along = np.einsum("sa,sat,t->s", measure, array, value)
-    np.testing.assert_allclose(kernel.chain(list(measure.T)).expect(value), along, atol=1e-13)
-    np.testing.assert_allclose(kernel.row_distances(DenseKernel(array)), 0, atol=1e-14)
+    value, measure = np.array([1.0, 2.0, 4.0, 8.0]), np.arange(8.0).reshape(4, 2) * np.asarray(kernel.exists).T
+
+    @eqx.filter_jit  # One program instead of a small one for every operation.
+    def answers(kernel, value, measure):
+        return (
+            kernel.expect(value),
+            kernel.push(measure),
+            kernel.self_transitions(),
+            kernel.policy_matrix(measure),
+            kernel.chain(list(measure.T)).expect(value),
+            kernel.row_distances(DenseKernel(array)),
+        )
+
+    expected = (
+        array @ value,
+        np.einsum("sa,sat->t", measure, array),
+        np.einsum("sas->sa", array),
+        np.einsum("sa,sat->st", measure, array),
+        np.einsum("sa,sat,t->s", measure, array, value),
+        np.zeros((4, 2)),
+    )
+    with double_precision():
+        found = answers(kernel, value, measure)
+    for mine, theirs in zip(expected, found, strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=1e-13)
 
 
 def test_every_destination_has_a_copy_of_the_graph():

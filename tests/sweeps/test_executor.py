@@ -57,7 +57,9 @@ def test_every_environment_runs(name, tmp_path):
     assert all(record.discounted_return <= record.optimal_discounted_return + 1e-9 for record in outcome.records)
 
 
-@pytest.mark.parametrize("name", ["gridworld-4", "three-state", pytest.param("objectworld", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["gridworld-4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("three-state", "objectworld"))]
+)
 def test_environments_are_drawn_with_maps_where_they_are_grids(name, tmp_path):
     plan = small_plan(name, models=envs.make(name).noise_models[:1])
     outcome = reproduce(plan, tmp_path / "out")

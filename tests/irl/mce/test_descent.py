@@ -55,15 +55,15 @@ def test_the_curvature_is_the_derivative_of_the_occupancy(alpha):
 
 
 MATCHED = [
-    ("frozen-lake-8x8", 0.0, 0.2, "slip", "optimal"),
+    pytest.param("frozen-lake-8x8", 0.0, 0.2, "slip", "optimal", marks=pytest.mark.slow),
     ("frozen-lake", 0.0, 2 / 3, "slip", "optimal"),
     ("frozen-lake", 2 / 3, 2 / 3, "slip", "optimal"),
 ]
 
 
-@pytest.mark.parametrize("case", MATCHED)
-def test_an_expert_who_can_be_matched_is_matched_to_the_default_accuracy(case):
-    world, rho = problem(*case)
+@pytest.mark.parametrize(("name", "learner", "expert", "model", "kind"), MATCHED)
+def test_an_expert_who_can_be_matched_is_matched_to_the_default_accuracy(name, learner, expert, model, kind):
+    world, rho = problem(name, learner, expert, model, kind)
     found = fit(world, rho)
     assert found.verdict.status == Status.CONVERGED
     assert int(found.verdict.steps) < 50
