@@ -261,6 +261,8 @@ def test_what_actions_tell_by_hand():
     # A pair that is further away beyond doubt counts for more than all moves together, and one that is not for less.
     assert told(_from_actions(noisy, pair(0.5, 0.625, 0.75), 0.9)) == (0.375, 0.25, 0.5, True, "noisier")
     assert told(_from_actions(noisy, pair(0.25, 0.625, 0.75), 0.9)) == (0.625, 0.25, 0.75, True, "noisier")
+    # However little it is, a mismatch of a pair beyond doubt decides if all moves together prove none.
+    assert told(_from_actions(open_, pair(0.0005, 0.5, 0.75), 0.9)) == (0.5, 0.25, 0.9995, True, "noisier")
     # No pair can be far away: nothing is open.
     found = _from_actions(calm, pair(0.0, 0.0, 0.03125), 0.9)
     assert told(found) == (1.0, 0.96875, 1.0, True, "calmer")
@@ -351,6 +353,7 @@ def test_arrays_and_the_rule_by_hand(monkeypatch, chunk):
     noisy, calm = rows.copy(), rows.copy()
     noisy[1, 0], noisy[0, 0] = [0.2, 0.7, 0.1], [0.9, 0.1, 0.0]  # Noisier by 0.2, and calmer by 0.4.
     calm[0, 0] = [0.9, 0.1, 0.0]
+    calm[1, 1] = [0.65, 0.35, 0.0]  # Of a row its own likeliest outcome counts, which gains.
     noisy[2, 1] = calm[2, 1] = [0.0, 1.0, 0.0]  # Which nobody has.
     told_by = [estimate_alpha(learner, around(1), expert_mdp=MDP(e, discount=0.9, mask=mask)) for e in (noisy, calm)]
     told_by.append(estimate_alpha(learner, around(1), expert_mdp=learner, confidence=0.9))

@@ -143,11 +143,45 @@ def test_the_entries_that_differ_from_the_usual_one_are_counted():
     columns = np.array(
         [[0.5, 0.0, 0.4, 0], [0.5, 0.3, 0.4, 0], [0.5, 0.0, 0.1, 0], [0.5, 0.0, 0.4, 0], [0.5, 0.0, 0.9, 0]]
     )
+    # Two more: seldom visited and not alike, and usual entries that are above others, one of them by a millionth.
+    columns = np.hstack([columns, [[0.6, 0.1], [0.0, 0.4], [0.0, 0.1], [0.2, 0.4], [0.0, 0.4 - 1e-6]]])
     common, telling, least, largest = module._deviants(scipy.sparse.csc_array(columns))
-    assert common.tolist() == [0.5, 0, 0.4, 0]
-    assert telling.tolist() == [0, 1, 2, 0]
-    assert least.tolist() == [0, 0.3, 0.1, 0]
-    assert largest.tolist() == [1, 0.3, 0.9, 1]
+    assert common.tolist() == [0.5, 0, 0.4, 0, 0, 0.4 - 1e-6]
+    assert telling.tolist() == [0, 1, 2, 0, 2, 4]
+    assert least.tolist() == [0, 0.3, 0.1, 0, 0.2, 0.1]
+    assert largest.tolist() == [1, 0.3, 0.9, 1, 0.6, 0.4]
+
+
+def test_the_studentized_bootstrap_is_that_of_the_formulas(monkeypatch):
+    """Four episodes, so that some resamples hold one of them alone and have no error; drawn in blocks of 64."""
+    monkeypatch.setattr(module, "ENOUGH", 1)
+    monkeypatch.setattr(module, "WEIGHTS", 4 * 64)
+    data = np.array([[0.1, 0.5, 1.0], [0.6, 0.5001, 1.0], [0.3, 0.4999, 0.2], [0.2, 0.5002, 0.9]])
+    found = bootstrap_intervals(scipy.sparse.csr_array(data), confidence=0.8, resamples=200, key=jax.random.key(0))
+    blocks = [module._resamples(4, min(64, 200 - first), first, jax.random.key(0)) for first in range(0, 200, 64)]
+    weights = np.concatenate(blocks, 1)
+    assert weights.shape == (4, 200)
+    assert (weights.sum(0) == 4).all()
+    assert (weights.max(0) == 4).any()
+    for column, lower, upper in zip(data.T, found.lower, found.upper, strict=True):
+        error, ratios = column.std(ddof=1) / 2, []
+        for drawn in weights.T:
+            again = np.repeat(column, drawn.astype(int))
+            spread = again.std(ddof=1) / 2
+            ratios.append((again.mean() - column.mean()) / spread if spread > 1e-9 else 0.0)
+        low, high = np.quantile(ratios, [0.1, 0.9])
+        np.testing.assert_allclose(
+            [lower, upper], np.clip(column.mean() - error * np.array([high, low]), 0, 1), rtol=1e-6
+        )
+    assert found.lower[2] == 0  # Cut off.
+
+
+def test_careful_intervals_at_their_ends():
+    """One of forty episodes differs, or all of them do: the exact ends for one success, and for no failure."""
+    zero, half = np.zeros(2), np.full(2, 0.5)
+    lower, upper = module._careful(zero, np.array([1, 40]), half, half, 40, 0.9)
+    np.testing.assert_allclose(lower, [0.5 * (1 - 0.95 ** (1 / 40)), 0.5 * 0.05 ** (1 / 40)])
+    np.testing.assert_allclose(upper, [0.5 * scipy.stats.beta.ppf(0.95, 2, 39), 0.5])
 
 
 def test_a_state_that_all_episodes_visit_alike_is_known_up_to_those_that_were_not_seen():

@@ -109,9 +109,62 @@ def test_large_worlds_are_not_looked_at(monkeypatch):
 def test_rows_and_resemblance():
     np.testing.assert_allclose(learner_rows(WORLD), ROWS)
     counts = np.zeros((4, 2, 4))
-    counts[0, 0, 2] = 1.0  # log(0.745 / 0.115) is 1.87 nats: one move is too little,
+    counts[0, 0, 2] = 1.60  # log(0.745 / 0.115) is 1.868 nats: 1.6 moves are too little,
     assert resembled_actions(counts, ROWS, MASK)[0].tolist() == [0, 1]
-    counts[0, 0, 2] = 2.0  # and two are enough.
+    counts[0, 0, 2] = 1.61  # and a hundredth more is enough.
     assert resembled_actions(counts, ROWS, MASK)[0].tolist() == [1, 1]
     counts[2, 0, 0] = 50.0  # No other action is to be had there.
     assert resembled_actions(counts, ROWS, MASK)[2].tolist() == [0, 0]
+
+
+def test_each_action_resembles_its_own():
+    """Of three actions to three states the first does what the third should, and the third what the second should."""
+    rows = np.eye(3)[None].repeat(3, 0)
+    counts = np.zeros((3, 3, 3))
+    counts[0] = [[0, 0, 9], [0, 9, 0], [0, 9, 0]]
+    assert resembled_actions(counts, rows, np.ones((3, 3), bool)).tolist() == [[2, 1, 1], [0, 1, 2], [0, 1, 2]]
+
+
+def fork(row):
+    """State 0 has one action, with these outcomes; 1 and 2 are never left."""
+    rows = np.array([[row], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    return MDP(rows, discount=0.9)
+
+
+def walks_to(*places):
+    return Demonstrations.from_arrays([[0, place] for place in places], [[0]] * len(places))
+
+
+def test_one_pair_by_hand():
+    world = fork([0.0, 0.7, 0.3])
+    # All that propose go to 2, and a half of those that test: one of two, or twenty of forty.
+    for times in (1, 20):
+        found = bound_pairs(world, walks_to(*[2, 2, 2, 1] * times), 0.8)
+        level = 0.1  # Of one pair, and one of two sides.
+        assert found.lower == pytest.approx(stats.beta.ppf(level, times, times + 1) - 0.3)
+        assert found.estimate == pytest.approx(0.75 - 0.3)
+        radius = np.sqrt(2 * (3 * np.log(2) - np.log(level)) / (4 * times)) / 2
+        assert found.upper == pytest.approx(min(0.45 + radius, 1))
+        assert (found.pair, found.unseen, found.relabeled) == ((0, 0), 0, 0)
+    # One move proposes and one tests; or nobody tests.
+    assert bound_pairs(world, walks_to(2, 2), 0.8).lower == pytest.approx(0.1 - 0.3)
+    alone = Demonstrations.from_arrays([[0, 2], [0]], [[0], []])
+    assert bound_pairs(world, alone, 0.8).estimate == pytest.approx(0.7)
+    # The likeliest outcome may gain as much as it likes: a calmer expert asks for no opponent.
+    assert bound_pairs(world, walks_to(*[1] * 40), 0.8).lower == 0
+    # A single move, which the world makes for certain, bounds nothing.
+    alone = Demonstrations.from_arrays([[0, 1], [0]], [[0], []])
+    found = bound_pairs(fork([0.0, 1.0, 0.0]), alone, 0.5)
+    assert (found.upper, found.lower, found.estimate) == (1.0, -np.inf, 0.0)
+    assert found.relabeled == 0
+    # Where nothing can be left there is no pair.
+    assert bound_pairs(MDP(np.eye(2)[:, None], discount=0.9), walks_to(0, 0), 0.8).upper == 0
+
+
+def test_a_single_move_that_another_action_would_make():
+    rows = np.zeros((3, 2, 3))
+    rows[0, 0, 1] = rows[0, 1, 2] = rows[1, :, 1] = rows[2, :, 2] = 1
+    alone = Demonstrations.from_arrays([[0, 2], [0]], [[0], []])
+    found = bound_pairs(MDP(rows, discount=0.9), alone, 0.8)  # log(0.933 / 0.033) is 3.3 nats.
+    assert found.relabel[0].tolist() == [1, 1]
+    assert (found.relabeled, found.unseen) == (1.0, 1)

@@ -262,7 +262,7 @@ def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
 
 
 def _inside(alpha: float) -> float:
-    return float(np.clip(alpha, SMALLEST_ALPHA, 1.0))
+    return max(SMALLEST_ALPHA, float(alpha))
 
 
 def _astray(mdp: MDP, counts: TransitionCounts) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"]]:
