@@ -59,7 +59,7 @@ def test_the_loss_is_logistic_with_a_penalty_on_slopes():
 def test_what_a_discriminator_begins_with(sees, width):
     steps = jnp.zeros((3, 1))
     judge = Discriminator(
-        steps, steps, jnp.array(2), SCALE, ImitationConfig(sees=sees, hidden=(4,), learning_rate=0.02)
+        steps, steps, jnp.array(2), SCALE, ImitationConfig(sees=sees, reward="logit", hidden=(4,), learning_rate=0.02)
     )
     network, _ = judge.create(jax.random.key(0))
     assert network.layers[0].weight.shape == (4, width)
@@ -88,7 +88,9 @@ def test_slopes_are_asked_for_between_the_expert_and_the_mixture(monkeypatch):
         return nothing + penalty * share.min(), share.max()
 
     monkeypatch.setattr(module, "_loss", loss)
-    config = ImitationConfig(sees="states", hidden=(4,), batch=200, discriminator_steps=1, penalty=2.0)
+    config = ImitationConfig(
+        sees="states", reward="positive", hidden=(4,), batch=200, discriminator_steps=1, penalty=2.0
+    )
     steps = jnp.full((3, 1), 5.0)  # Of which the last one is no step of the expert.
     judge = Discriminator(steps, steps.at[2].set(1e3), jnp.array(2), SCALE, config)
     seen, numbers = jnp.full((4, 2, 1), -1.0), jnp.zeros((4, 2))

@@ -9,7 +9,9 @@ from robustirl.control import Episodes, PPOConfig
 from robustirl.demonstrations import Demonstrations, Recordings, as_recordings
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
-from robustirl.irl import RobustImitation, clone_behavior, fit_imitation
+from robustirl.irl import ImitationConfig, RobustImitation, clone_behavior, fit_imitation
+from robustirl.irl.adversarial.config import choose_reward
+from robustirl.irl.adversarial.fit import _discriminator
 
 KEY = jax.random.key(0)
 WALK = np.arange(6.0).reshape(3, 2)
@@ -61,3 +63,11 @@ def test_what_a_fit_cannot_use_is_refused():
         clone_behavior(seen, key=KEY)
     with pytest.raises(InvalidInputError, match="learning_rate is -1"):
         clone_behavior(Recordings.from_arrays([WALK], [WALK[:2]]), learning_rate=-1, key=KEY)
+
+
+def test_the_form_of_a_reward_follows_how_the_expert_ended():
+    ends = [[True, True], [True, False], [False], [True, True, False]]
+    assert [choose_reward(ImitationConfig(), one).reward for one in ends] == ["logit", "positive", "positive", "logit"]
+    assert choose_reward(ImitationConfig(reward="negative"), [True]).reward == "negative"
+    seen = Recordings.from_arrays([WALK, WALK], terminated=[True, True])
+    assert _discriminator(seen, ImitationConfig(), 8).config.reward == "logit"

@@ -1,6 +1,7 @@
 """The settings of robust imitation from observation, in one frozen dataclass."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 from robustirl.control import PPOConfig, require_choice
@@ -17,7 +18,9 @@ class ImitationConfig:
             matches what the expert's states are and not how they follow each other.
         reward: What is made of its logit x, large where a step looks like the expert's. `positive` is log(1 + eˣ):
             every step is worth something, which suits worlds where to end is to fail. `negative` is -log(1 + e⁻ˣ):
-            every step costs, which suits worlds with a goal. `logit` is x itself.
+            every step costs, which suits worlds with a goal. `logit` is x itself. `auto` is `logit` if most of the
+            expert's episodes ended by themselves, else `positive`: with `positive`, imitators of experts that reach a
+            goal stay near it, because to arrive is to be paid no more.
         hidden: Widths of the discriminator's hidden layers.
         learning_rate: Of its Adam. With a discriminator that learns much more slowly than the policies some draws stay
             at a bad policy: in the swing-up 7 of 16 at 3e-4, none at 1e-3.
@@ -33,7 +36,7 @@ class ImitationConfig:
 
     steps: int = 600_000
     sees: Literal["transitions", "states"] = "transitions"
-    reward: Literal["positive", "negative", "logit"] = "positive"
+    reward: Literal["auto", "positive", "negative", "logit"] = "auto"
     hidden: tuple[int, ...] = (64, 64)
     learning_rate: float = 1e-3
     discriminator_steps: int = 4
@@ -51,3 +54,15 @@ class ImitationConfig:
         for width in as_list("hidden", self.hidden, "a sequence of widths"):
             as_count("the width of a hidden layer", width, 1)
         require_kind("ppo", self.ppo, PPOConfig, "a PPOConfig")
+
+
+def choose_reward(config: ImitationConfig, terminated: Sequence[bool]) -> ImitationConfig:
+    """Return the settings with a form of the reward, chosen by how the expert's episodes ended if it is `auto`.
+
+    Example:
+        >>> [choose_reward(ImitationConfig(), ends).reward for ends in ([True, True, False], [True, False, False])]
+        ['logit', 'positive']
+    """
+    if config.reward != "auto":
+        return config
+    return dataclasses.replace(config, reward="logit" if 2 * sum(terminated) > len(terminated) else "positive")

@@ -74,6 +74,9 @@ class Discriminator(Judge):
     scale: Scale
     config: ImitationConfig = eqx.field(static=True)
 
+    def __check_init__(self) -> None:
+        assert self.config.reward != "auto", "choose_reward comes first"
+
     def create(self, key: PRNGKeyArray) -> Tree:
         """Return a network that has learned nothing, and the memory of its optimizer."""
         width = self.before.shape[-1] * (2 if self.config.sees == "transitions" else 1)

@@ -41,7 +41,7 @@ from robustirl.irl._batch import one_for_each
 from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
 from robustirl.irl._result import require_success
 from robustirl.irl.adversarial.alone import Alone, visit_alone
-from robustirl.irl.adversarial.config import ImitationConfig
+from robustirl.irl.adversarial.config import ImitationConfig, choose_reward
 from robustirl.irl.adversarial.discriminator import Discriminator, LearnedReward
 from robustirl.irl.adversarial.result import (
     ImitationFit,
@@ -192,6 +192,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         horizon: int | None,
         keys: Sequence[PRNGKeyArray],
     ):
+        config = choose_reward(config, [end for seen in demonstrations for end in seen.terminated])
         with on_host():
             settings = _settings(worlds, alphas, config, horizon)
         self.config, self.alphas, self.updates = config, alphas, settings[0].updates
@@ -265,7 +266,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         return ImitationFit(
             player=players[0],
             opponent=players[1],
-            reward=LearnedReward(memory[0], scale, self.config.sees, self.config.reward),
+            reward=LearnedReward(memory[0], scale, self.config.sees, self.config.reward),  # pyright: ignore
             alpha=jnp.asarray(self.alphas[index]),
             history=history,
             verdict=verdict,
@@ -295,6 +296,7 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _discriminator(seen: Recordings, config: ImitationConfig, size: int) -> Discriminator:
+    config = choose_reward(config, seen.terminated)
     before, after = seen.pairs()
     scale = Scale.empty(seen.width).seen(jnp.asarray(after, dtype=float))
     padded = [np.pad(part, ((0, size - seen.steps), (0, 0))) for part in (before, after)]
