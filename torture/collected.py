@@ -9,7 +9,7 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType, FrameType
@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from torture.forked import BROKEN, EMPTY, FAILED, OPTIONS, Forks, Run, Watch, choose
 from torture.mutations import Mutant, mutated_tree
 from torture.patching import Patch, apply, called_in, difference, live_functions, reaches
+
+FIRST = 15  # Tests that are run before the files of the others are collected.
 
 
 class Request(NamedTuple):
@@ -119,13 +121,13 @@ class _Session:
                 self._idle.end()
                 session.config.pluginmanager.register(watch)
                 apply(patch, functions)
-                files = dict.fromkeys(name.split("::")[0] for name in names)
-                unknown = [file for file in files if file not in known]  # Those that start JAX when they are imported.
-                chosen = choose([*collected, *(session.perform_collect(unknown) if unknown else [])], names)
-                if watch.failed:
-                    return FAILED
-                for item, following in zip(chosen, [*chosen[1:], None], strict=True):
-                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                for some in batches(names, known):
+                    files = dict.fromkeys(name.split("::")[0] for name in some)
+                    unknown = [file for file in files if file not in known]
+                    chosen = choose([*collected, *(session.perform_collect(unknown) if unknown else [])], some)
+                    for item, following in zip(chosen, [*chosen[1:], None], strict=False):
+                        if not watch.failed:
+                            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                     if watch.failed:
                         return FAILED
                 return 0
@@ -139,6 +141,20 @@ class _Session:
             return Patch({}, False)
         changed = mutated_tree(request.text, request.mutant)
         return difference(ast.parse(request.text), changed, str(self._tree / request.mutant.file))
+
+
+def batches(names: Sequence[str], known: Collection[str]) -> list[Sequence[str]]:
+    """Return tests in the order in which they are run: the first few, those of known files, the others.
+
+    Those of other files have to be collected, since they start JAX when they are imported: that takes a while.
+
+    Example:
+        >>> batches([*"a" * FIRST, "b::one", "a::two", "b::three"], {"a"})[1:]
+        [['a::two'], ['b::one', 'b::three']]
+    """
+    rest = names[FIRST:]
+    there, elsewhere = ([name for name in rest if (name.split("::")[0] in known) is here] for here in (True, False))
+    return [names[:FIRST], there, elsewhere]
 
 
 def _module(mutant: Mutant) -> str:

@@ -51,7 +51,8 @@ class Watch:
             self.failed = self.failed or report.nodeid
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Note a file that could not be imported."""
+        """Note a file that could not be imported; and that time has passed for a reason."""
+        self._begun.touch()
         if report.failed:
             self.failed = self.failed or report.nodeid
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from torture.collected import Reply, Request, serve
+from torture.collected import FIRST, Reply, Request, serve
 from torture.forked import BROKEN, EMPTY, NO_TESTS, OPTIONS, Forks, Run, Watch, choose
 from torture.mutations import Mutant, mutate
 
@@ -31,7 +31,6 @@ LOADED = (
     *("beartype", "jaxtyping", "hypothesis", "hypothesis.extra.numpy", "pytest", "_pytest.doctest"),
 )
 LONGEST = 240.0  # Seconds of all tests for one change.
-FIRST = 15  # Tests that are run before the files of the others are loaded.
 COLLECTING = 600.0  # Seconds that collecting all tests may take; without it everything is tried the slow way.
 
 
