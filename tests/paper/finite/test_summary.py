@@ -104,3 +104,16 @@ def test_cells_average_over_layouts():
 def test_settled_layouts_reach_their_goal():
     quick, slow = record(optimal=-4.0), dataclasses.replace(record(optimal=-300.0, seed=1))
     assert settled_layouts([quick, slow]) == {0}
+
+
+def test_unpaired_intervals_are_apart_where_robust_is_above_standard():
+    """Layouts are alike here: -5 and -8 at the end, or the same for both."""
+    for standard, apart in ((-3.0, True), (0.0, False)):
+        same = [
+            dataclasses.replace(one, total_return=-5.0 + (standard if one.spec.alpha == 1 else 0.0) * place)
+            for one in layouts(0.0, 0.0)
+            for place in [one.spec.expert_noise > 0]
+        ]
+        same = [dataclasses.replace(one, total_return=one.total_return + 0.01 * one.spec.seed) for one in same]
+        (shape,) = shapes(same, lambda r: r.total_return)
+        assert shape.disjoint is apart
