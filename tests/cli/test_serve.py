@@ -124,6 +124,8 @@ def test_serve_knows_when_a_folder_has_changed(tmp_path, monkeypatch):
     for now, growing in ((519.0, True), (520.0, False)):
         monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda now=now: now))
         assert pages.growing() is growing
+    with serve.make_server(tmp_path / "store", 0, True) as server:
+        assert server.server_address[0] == "127.0.0.1"  # At any free port.
     for port in (-1, 65536):
         with pytest.raises(InvalidInputError, match=f"--port is {port}, but a number from 0 to 65535"):
             serve.make_server(tmp_path, port, False)
