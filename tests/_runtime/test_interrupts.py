@@ -128,7 +128,7 @@ def test_an_interrupt_in_a_callback_of_python_comes_again():
         assert interrupts.count == 1
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGXCPU"])
 def test_the_last_signal_is_known_and_an_ignored_one_stays_ignored(name):
     number = getattr(signal, name)
     with terminate_as_interrupt() as terminations:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robustirl._runtime import exclusive, filled_whole, require_output_file, require_output_folder, write_atomically
-from robustirl._runtime.writing import short
+from robustirl._runtime.writing import PROBE_BYTES, short
 from robustirl.errors import InvalidInputError
 
 
@@ -219,3 +219,24 @@ def test_long_paths_are_cut():
     assert short("x" * 120) == "x" * 120
     assert short("x" * 121) == "x" * 120 + "..."
     assert short(Path("abc"), 2) == "ab..."
+
+
+def test_a_disk_that_is_nearly_full_is_noticed_before_the_work(tmp_path):
+    resource = pytest.importorskip("resource")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (PROBE_BYTES - 1, usual[1]))
+    try:
+        with pytest.raises(InvalidInputError, match=r"new cannot be written to \(File too large\)"):
+            require_output_folder(tmp_path / "new")
+        with pytest.raises(InvalidInputError, match=r"page cannot be written \(File too large\)"):
+            require_output_file(tmp_path / "page")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert entries(tmp_path) == []
+
+
+def test_an_error_names_the_folder_that_was_asked_for(tmp_path):
+    with pytest.raises(InvalidInputError) as caught, filled_whole(tmp_path / "new") as folder:
+        raise InvalidInputError(f"{folder / 'model.npz'} cannot be written.")
+    assert str(caught.value) == f"{tmp_path / 'new' / 'model.npz'} cannot be written."
+    assert entries(tmp_path) == []

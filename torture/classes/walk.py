@@ -14,6 +14,7 @@ from torture.classes.contents import bad_contents
 from torture.classes.environments import bad_environments
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
 from torture.classes.foreign import bad_foreign
+from torture.classes.models import bad_models
 from torture.classes.numbers import bad_number_commands, bad_numbers
 from torture.classes.requests import bad_requests
 from torture.classes.studies import bad_options
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: files": bad_file_commands,
     "commands: numbers": bad_number_commands,
     "commands: texts": bad_text_commands,
+    "models": bad_models,
     "commands: requests": bad_requests,
     "commands: environments": bad_environments,
 }

@@ -16,6 +16,8 @@ MOST_IGNORED = 3
 """From this many interrupts on, even a clean-up is interrupted: it may hang."""
 
 
+TERMINATING = ("SIGTERM", "SIGHUP", "SIGXCPU")
+"""Signals by which schedulers and containers, terminals that close, and limits of processor time end a process."""
 RETRY_SECONDS = 0.05
 _CALLBACKS = ("_xla_gc_callback", "__del__")
 """Functions that Python calls itself: an exception in one is printed and forgotten. The first is JAX's, called at every
@@ -118,7 +120,7 @@ class Terminations(Interrupts):
 
 @contextlib.contextmanager
 def terminate_as_interrupt() -> Iterator[Terminations]:
-    """Treat SIGTERM (of schedulers and containers) and SIGHUP (of terminals that close) as Ctrl-C, and count them.
+    """Treat the signals that end a process (`TERMINATING`) as Ctrl-C, and count them.
 
     A signal that somebody handles or ignores (`nohup`) is left alone.
 
@@ -139,7 +141,7 @@ def terminate_as_interrupt() -> Iterator[Terminations]:
         # A process started in the background of a shell ignores SIGINT. SIGTERM must end it all the same.
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    ours = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    ours = [number for name in TERMINATING if (number := getattr(signal, name, None)) is not None]
     ours = [number for number in ours if _in_main_thread() and signal.getsignal(number) is signal.SIG_DFL]
     for number in ours:
         signal.signal(number, handle)

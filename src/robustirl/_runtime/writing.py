@@ -15,6 +15,9 @@ from pathlib import Path
 
 from robustirl.errors import InvalidInputError
 
+PROBE_BYTES = 2**18
+"""How much is written on trial before a command works: about what a fit writes."""
+
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file by one with this content, or leave it as it was: no reader ever sees half of it.
@@ -121,8 +124,7 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
             place = place.parent
         if not place.is_dir():
             raise InvalidInputError(f"{place.name} is a file, so that {out} cannot be made; choose another --out.")
-        with tempfile.NamedTemporaryFile(prefix=".robustirl-", dir=place):
-            pass
+        _probe(place, ".robustirl-")
         if len(os.fsencode(folder.name)) > os.pathconf(place, "PC_NAME_MAX"):
             raise InvalidInputError(f"{short(out)} is too long for a name in {place}; choose a shorter --out.")
     except (OSError, ValueError) as error:
@@ -131,6 +133,13 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInputError(f"{short(out)} cannot be written to ({reason}); choose another --out.") from None
     return folder
+
+
+def _probe(folder: Path, prefix: str) -> None:
+    """Write a file of the size that commands write, and remove it: a disk, or a quota, may be full."""
+    with tempfile.NamedTemporaryFile(prefix=prefix, dir=folder) as file:
+        file.write(bytes(PROBE_BYTES))
+        file.flush()
 
 
 def require_output_file(path: Path) -> None:
@@ -150,8 +159,7 @@ def require_output_file(path: Path) -> None:
         if not path.parent.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"{short(path.parent)} is not a folder")
         # As write_atomically does it.
-        with tempfile.NamedTemporaryFile(prefix=f".{path.name[:100]}.", dir=path.parent):
-            pass
+        _probe(path.parent, f".{path.name[:100]}.")
         if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     except OSError as error:
@@ -191,6 +199,9 @@ def filled_whole(out: Path) -> Iterator[Path]:
         if isinstance(error, OSError):
             reason = error.strerror or str(error)
             raise InvalidInputError(f"{out} cannot be written to ({reason}); choose another --out.") from None
+        if isinstance(error, InvalidInputError) and building is not None and str(building) in str(error):
+            # Whoever reads it has never heard of the folder that was being filled.
+            raise InvalidInputError(str(error).replace(str(building), str(out))) from None
         raise
 
 

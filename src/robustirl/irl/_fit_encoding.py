@@ -7,6 +7,7 @@ parameters, Gaussian policies) are written as skeletons whose leaves name arrays
 import dataclasses
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -140,7 +141,7 @@ def decode_fit(kind: FitKind, note: dict[str, Any], arrays: Arrays) -> Any:
 
     fields: dict[str, Any] = {name: jnp.asarray(arrays[f"fit.{name}"]) for name in kind.arrays}
     fields |= {name: decode_tree(note[name], arrays) for name in kind.trees}
-    fields |= {name: GaussianPolicy(**decode_tree(note[name], arrays)) for name in kind.policies}
+    fields |= {name: _decode_policy(name, note, arrays) for name in kind.policies}
     fields |= {name: part(cls, name) for name, cls in kind.records.items()}
     fields |= {name: _decode_reward(note[name], arrays) for name in kind.rewards}
     if kind is TABULAR:
@@ -154,6 +155,19 @@ def _objective(name: Any) -> str:
     return name
 
 
+def _decode_policy(name: str, note: dict[str, Any], arrays: Arrays) -> GaussianPolicy:
+    """Return a policy whose layers fit one another."""
+    policy = GaussianPolicy(**decode_tree(note[name], arrays))
+    try:
+        features = jax.ShapeDtypeStruct(policy.weights[0].shape[:1], float)
+        actions = jax.eval_shape(policy.mean, features).shape
+    except Exception:  # Of whatever shape and kind they are, they are multiplied.
+        actions = None
+    if actions is None or actions != np.shape(policy.log_deviation) or len(actions) != 1:
+        raise ValueError(f"the layers of its policy {name!r} do not fit one another")
+    return policy
+
+
 def _decode_reward(note: dict[str, Any], arrays: Arrays) -> LearnedReward:
     """Return a reward that a discriminator has learned."""
     choices = {field.name: field.type.__args__ for field in dataclasses.fields(LearnedReward)[2:]}  # pyright: ignore
@@ -161,7 +175,15 @@ def _decode_reward(note: dict[str, Any], arrays: Arrays) -> LearnedReward:
         if note[name] not in allowed:
             raise ValueError(f"its reward has {name} {note[name]!r}")
     parts = decode_tree(note["tree"], arrays)
-    return LearnedReward(Network(parts["layers"]), Scale(*parts["scale"]), note["sees"], note["form"])
+    reward = LearnedReward(Network(parts["layers"]), Scale(*parts["scale"]), note["sees"], note["form"])
+    try:
+        seen = jax.ShapeDtypeStruct(np.shape(reward.scale.mean), float)
+        paid = jax.eval_shape(reward, seen, seen).shape
+    except Exception:
+        paid = None
+    if paid != () or np.ndim(reward.scale.mean) != 1:
+        raise ValueError("the layers of its reward do not fit one another")
+    return reward
 
 
 def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
