@@ -171,8 +171,10 @@ def test_what_is_fitted_in_the_world_of_all_worlds(monkeypatch):
     assert (joint.parameters, joint.world, joint.model) == ("θ", world, shared)
     fit_jointly(worlds, experts, 0.75)
     assert asked.pop()[2]["alpha"] == 0.75
-    monkeypatch.setattr(module, "_taken_apart", lambda *given: given[1:3])
-    alphas, shares = fit_jointly(worlds[:1], experts[:1], 0.75)  # An expert alone.
+    taken = []
+    monkeypatch.setattr(module, "_taken_apart", lambda *given: taken.extend(given[1:3]))
+    fit_jointly(worlds[:1], experts[:1], 0.75)  # An expert alone.
+    alphas, shares = taken
     assert (alphas.tolist(), shares.tolist()) == ([0.75], [1.0])
     np.testing.assert_allclose(asked.pop()[0].kernel.to_array(), rows)
     choices = [Choices([0, 1, 0], [0, 0, 1]), Choices([2], [0])]
