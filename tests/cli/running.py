@@ -12,6 +12,7 @@ def finished(records, *, complete=True):
 
 def run_and_answer(command, request):
     """The exit status of a command, what it printed, and what it answers in JSON."""
+    take_answers()  # Of an earlier command that nobody asked.
     status = []
     said = printed(lambda: status.append(command(request)))
     return status[0], said, take_answers()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robustirl.cli import imitate
+from robustirl.demonstrations import recording_sources
 from tests.cli.running import run
 
 
@@ -112,7 +113,8 @@ def test_imitate_trains_an_expert_and_two_learners(monkeypatch, tmp_path):
 def test_imitate_reads_what_was_seen(monkeypatch, tmp_path, demos, kind):
     asked = stand_ins(monkeypatch)
     known = SimpleNamespace(from_minari=lambda name: Seen(f"minari {name}"), load=lambda path: Seen(f"file {path}"))
-    monkeypatch.setattr("robustirl.demonstrations.Recordings", known)
+    monkeypatch.setattr(recording_sources.Recordings, "from_minari", known.from_minari)
+    monkeypatch.setattr(recording_sources.Recordings, "load", known.load)
     status, said = run(imitate.run_imitate, imitate.Imitate(demos=demos, episodes=1, out=tmp_path / "out"))
     assert status == 0
     assert said.startswith(kind)

@@ -170,8 +170,8 @@ def test_environments_that_step_themselves_are_recorded(monkeypatch):
     asked = []
     monkeypatch.setattr(recordings, "episodes_of", lambda *given, **options: asked.append((given, options)) or whole)
     parts = ("discount", "action_size", "environments", "horizon", "reset", "advance", "width")
-    stepping = SimpleNamespace(**dict.fromkeys(parts, len))
-    assert len(record(stepping, STILL, episodes=1, key="a key")) == 2
+    stepping = SimpleNamespace(**{**dict.fromkeys(parts, len), "width": 2, "action_size": 1})
+    assert len(record(stepping, STILL, episodes=1, key=jax.random.key(0))) == 2
     assert asked.pop()[1]["episodes"] == 1
     found = recordings._record_host("a world", STILL, 2, True, "a key")
     assert [array[:, 0].tolist() for array in found.observations] == [[0, 2, 4], [0, 2, 4, 6]]

@@ -157,6 +157,8 @@ def test_a_certificate_over_the_kl_ball():
     [
         (lambda: as_uncertainty(COIN, alpha=0.9, kind="kl"), "a KL ball is given by a radius"),
         (lambda: as_uncertainty(COIN, radius=-1.0, kind="kl"), "not a finite number of at least 0"),
+        (lambda: as_uncertainty(COIN, radius=0.1, kind="shared", temperature=0.0), "a finite number above 0 is needed"),
+        (lambda: as_uncertainty(COIN, radius=0.1, temperature=-1.0), "a finite number of at least 0 is needed"),
         (lambda: as_uncertainty(COIN, radius=0.1, kind="cube"), "but one of ball, mixture, game, kl, shared is needed"),
         (lambda: certify(COIN, [[1.0], [1.0]], [1.0, 0.0], radius=0.1, kind="shared"), "use kind='ball'"),
         (lambda: fit(WORLD, [0.1, 0.8, 0.1], uncertainty=as_uncertainty(COIN, radius=0.1)), "around another world"),

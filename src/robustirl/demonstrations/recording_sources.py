@@ -37,4 +37,4 @@ def as_recordings(given: Any) -> Recordings:
     kind, remedy = type(given).__name__, "give Recordings, or a list with an array of observations for each episode"
     if isinstance(given, Demonstrations):
         remedy = "they are numbered states, for robustirl.RobustIRL; record the observations of a sampled world"
-    raise InvalidInputError(f"the demonstrations are a {kind}, but Recordings are needed; {remedy}.")
+    raise InvalidInputError(f"the demonstrations are of the type {kind}, but Recordings are needed; {remedy}.")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl._runtime import as_float, sum_tolerance, working_precision
+from robustirl._runtime import as_float, short_repr, sum_tolerance, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_local_alpha, as_world, checks
 from robustirl.theory.kl_ball import KLBall
@@ -50,7 +50,10 @@ def as_uncertainty(
     kinds = (*KINDS, "kl", "shared")
     if kind not in kinds:
         raise InvalidInputError(f"the kind of uncertainty is {kind!r}, but one of {', '.join(kinds)} is needed.")
-    temperature = checks.as_positive("the temperature", temperature)
+    number = checks.as_number("the temperature", temperature)
+    if not 0 <= number < np.inf or (number == 0 and kind == "shared"):  # What is shared is shared out by the policy.
+        least = "above 0" if kind == "shared" else "of at least 0"
+        raise InvalidInputError(f"the temperature is {short_repr(temperature)}, but a finite number {least} is needed.")
     for name, given in (("radius", radius), ("alpha", alpha)):
         if isinstance(given, bool | np.bool_):
             raise InvalidInputError(f"{name} is {given!r}, but a number is needed.")
@@ -74,7 +77,7 @@ def as_uncertainty(
     else:
         strength = _as_radius(radius, mdp) / 2
     if kind == "shared":
-        return SharedBall(mdp, strength, temperature)
+        return SharedBall(mdp, strength, number)
     return KINDS[kind](mdp, strength)
 
 

@@ -27,7 +27,9 @@ def test_demonstrations_are_taken_as_they_are_at_hand(tmp_path):
     seen, done = np.zeros((5, 2, 3)), np.zeros((4, 2, 1))
     sampled = Episodes(seen, seen, done, done, np.ones((4, 2), bool), np.ones((4, 2), bool), np.zeros(2, bool))
     assert repr(as_recordings(sampled)) == "Recordings(2 episodes, 8 steps of 3 numbers, with actions)"
-    with pytest.raises(InvalidInputError, match="the demonstrations are a ndarray, but Recordings are needed; give Re"):
+    with pytest.raises(
+        InvalidInputError, match="the demonstrations are of the type ndarray, but Recordings are needed; give Re"
+    ):
         as_recordings(WALK)
     with pytest.raises(InvalidInputError, match=r"they are numbered states, for robustirl\.RobustIRL"):
         as_recordings(Demonstrations.from_arrays([[0, 1, 2]]))

@@ -284,12 +284,16 @@ MISTYPED: dict[str, Any] = {  # What is called, with what, by the beginning of t
     "the reward is not a reward model": (fit, [WORLD, RHO], {"reward": np.zeros(36)}),
     "the temperatures are 0.5, but two numbers": (fit, [WORLD, RHO], {"temperatures": 0.5}),
     "the uncertainty is float, but a set is needed": (fit, [WORLD, RHO], {"uncertainty": 0.1}),
-    "the demonstrations are a list, but Recordings are needed": (
+    "the demonstrations are of the type int, but Recordings are needed": (
         fit_imitation,
-        [envs.physics.make("pendulum"), [1, 2]],
+        [envs.physics.make("pendulum"), 1],
         {"key": jax.random.key(0)},
     ),
-    "reward is 'large', but one of positive, negative, logit is needed": (ImitationConfig, [], {"reward": "large"}),
+    "reward is 'large', but one of auto, positive, negative, logit is needed": (
+        ImitationConfig,
+        [],
+        {"reward": "large"},
+    ),
     "a world is needed, but ThreeState was given": (planning.solve, [envs.ThreeState(), np.zeros(3)], {}),
     "max_steps is 2.5, but a whole number": (planning.solve, [WORLD, ENV.reward], {"max_steps": 2.5}),
     "the horizon is 2.5, but a whole number": (
