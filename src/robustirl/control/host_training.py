@@ -191,9 +191,11 @@ def episodes_of(
     return whole[:episodes]
 
 
-def host_returns(world: HostWorld, policy: GaussianPolicy, episodes: int, key: PRNGKeyArray) -> Float[Array, " E"]:
-    """Return what mean actions of a policy earn in each of some episodes."""
+def host_returns(
+    world: HostWorld, policy: GaussianPolicy, episodes: int, key: PRNGKeyArray, mean_action: bool = True
+) -> Float[Array, " E"]:
+    """Return what a policy earns in each of some episodes, by its mean actions or by drawn ones."""
     with single_precision():
         policy = in_working_precision(policy)
-        whole = episodes_of(world, policy, episodes=episodes, mean_action=True, key=key)
+        whole = episodes_of(world, policy, episodes=episodes, mean_action=mean_action, key=key)
         return jnp.asarray([float(one.paid.sum()) for one in whole], dtype=float)

@@ -281,7 +281,7 @@ def take_in_stretches(
 
 
 def _measure(
-    field: Field, policy: GaussianPolicy, key: PRNGKeyArray, episodes: int, horizon: int
+    field: Field, policy: GaussianPolicy, key: PRNGKeyArray, episodes: int, horizon: int, mean_action: bool
 ) -> tuple[Float[Array, " N"], Int[Array, " N"]]:
     first, second = jax.random.split(key)
     states = field.initial(jax.random.split(first, episodes))
@@ -296,7 +296,7 @@ def _measure(
         walkers,
         steps=horizon,
         horizon=horizon,
-        mean_action=True,
+        mean_action=mean_action,
         key=second,
     )
     # Every episode that began at the start: the first end of each column.
@@ -306,9 +306,9 @@ def _measure(
 
 
 _measure_batch = BoundedJit(
-    lambda field, policy, keys, episodes, horizon: jax.vmap(lambda f, p, k: _measure(f, p, k, episodes, horizon))(
-        field, policy, keys
-    )
+    lambda field, policy, keys, episodes, horizon, mean_action: jax.vmap(
+        lambda f, p, k: _measure(f, p, k, episodes, horizon, mean_action)
+    )(field, policy, keys)
 )
 
 
@@ -318,9 +318,12 @@ def measure_returns(
     *,
     episodes: int = 32,
     horizon: int | None = None,
+    mean_action: bool = True,
     keys: Sequence[PRNGKeyArray],
 ) -> Float[Array, "fits episodes"]:
-    """Return what mean actions of each policy earn in its world, in single precision and in one batch.
+    """Return what each policy earns in its world, in single precision and in one batch.
+
+    By default it takes mean actions. With `mean_action=False` actions are drawn, as in training.
 
     Example:
         >>> from robustirl.control import network_policy
@@ -346,7 +349,7 @@ def measure_returns(
     hosts = [world for world in worlds if isinstance(world, HostWorld)]
     if hosts:
         rows = zip(hosts, policies, keys, strict=True)
-        return jnp.stack([host_returns(world, policy, episodes, key) for world, policy, key in rows])
+        return jnp.stack([host_returns(world, policy, episodes, key, mean_action) for world, policy, key in rows])
     require_one_kind(worlds)
     with single_precision():
         for world in worlds:
@@ -356,5 +359,5 @@ def measure_returns(
             fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
             held = [in_working_precision(policy) for policy in policies]
         field, policy = stacked(fields, held)
-        returns, _ = _measure_batch(field, policy, jnp.stack(list(keys)), episodes, steps)
+        returns, _ = _measure_batch(field, policy, jnp.stack(list(keys)), episodes, steps, mean_action)
         return returns

@@ -7,6 +7,7 @@ from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._callbacks import Occasional as Occasional
 from robustirl.irl._result import Status as Status
 from robustirl.irl.adversarial.cloning import clone_behavior as clone_behavior
+from robustirl.irl.adversarial.cloning import clone_behavior_many as clone_behavior_many
 from robustirl.irl.adversarial.config import ImitationConfig as ImitationConfig
 from robustirl.irl.adversarial.discriminator import LearnedReward as LearnedReward
 from robustirl.irl.adversarial.estimator import RobustImitation as RobustImitation

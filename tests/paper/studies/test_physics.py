@@ -25,6 +25,7 @@ from robustirl.paper.studies.physics_results import (
     probability_of_improvement,
     rows_of,
     run_rows,
+    sampled_runs,
 )
 from robustirl.paper.studies.physics_rules import (
     ORACLE,
@@ -37,6 +38,8 @@ from robustirl.paper.studies.physics_rules import (
 )
 from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsRecord, PhysicsSpec, specs_of
 from robustirl.paper.studies.registry import Frame
+from robustirl.sweeps import RunResult, Store
+from robustirl.sweeps.store.packing import pack_store
 
 
 def test_statistics_have_their_hand_computed_values():
@@ -119,7 +122,11 @@ def test_every_run_is_a_row_of_the_file():
     cells = dict(zip(RUN_COLUMNS, run_rows([record])[0], strict=True))
     assert (cells["world"], cells["factor"], cells["seed"], cells["steps"]) == ("hopper", 2.0, 1, 1)
     assert (cells["learner_return"], cells["expert_return"], cells["gap"]) == (60.13, 1.0, 0.0)
-    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-1] == ""
+    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-3:] == ("", "", "")
+    drawn = dataclasses.replace(record, learner_sampled=7.126, expert_sampled=8.0)
+    assert run_rows([drawn])[0][-2:] == (7.13, 8.0)
+    (swapped,) = sampled_runs([record, drawn])  # Runs that were not measured so are left out.
+    assert (swapped.learner_return, swapped.expert_return, swapped.spec) == (7.126, 8.0, record.spec)
 
 
 def test_published_figures_stand_beside_ours():
@@ -234,6 +241,7 @@ def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
     assert len(runs) == 2 * 2 * (1 + len(CONTROLS))  # Of 16 and of 4 episodes; 16 are not asked for twice.
     assert len(asked[0]) - len(runs) == 2 * 2  # Two attempts at two levels.
     assert (tmp_path / "physics.csv").read_text().count("hopper") == 12
+    assert not (tmp_path / "physics-sampled.md").exists()  # Nothing was measured with drawn actions.
     dataclasses.replace(study, experts=True).run(Frame(tmp_path / "experts", say=lambda _: None))
     assert asked[1] == asked[0][:4]
     rows = (tmp_path / "experts" / "physics-experts.md").read_text().splitlines()
@@ -255,6 +263,67 @@ def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
     monkeypatch.setattr(physics.Store, "read", lambda folder: SimpleNamespace(records=lambda: held[folder.name]))
     assert _read((tmp_path / "old", tmp_path / "new")) == [*records[:3], again, *records[4:]]
     assert _read((tmp_path / "new", tmp_path / "old"))[0] == records[3]
+
+
+def _packed_experts(tmp_path, specs):
+    """Return a folder with experts that earn 5, and a file that it was packed into."""
+    with Store.open(tmp_path / "trained", specs) as store:
+        arrays = {"weights_0": np.arange(6.0).reshape(3, 2), "biases_0": np.zeros(2), "log_deviation": np.ones(2)}
+        store.append([RunResult(PhysicsExpertRecord(spec, 5.0, 0.0), arrays) for spec in specs])
+    return tmp_path / "trained", pack_store(tmp_path / "trained", tmp_path / "experts.npz")
+
+
+def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch):
+    study = PhysicsStudy(parameters=("mass",), factors=(1.0, 2.0), alphas=(1.0,), seeds=1)
+    runs = study.requested()
+    needed = study._needed(runs)
+    folder, file = _packed_experts(tmp_path, needed)
+    asked = []
+
+    def compute(frame, specs):
+        asked.append(specs)
+        held = Store.read(frame.out)
+        assert held.specs == tuple(specs)
+        return [held.result(spec).record for spec in needed]
+
+    monkeypatch.setattr(Frame, "compute", compute)
+    for place in (folder, file):
+        given = dataclasses.replace(study, experts=True, experts_from=place)
+        out = tmp_path / f"out-{place.name}"
+        for _ in range(2):  # A second time they are there already.
+            given.run(Frame(out, say=lambda _: None))
+            assert (out / "physics-experts.md").read_text().count("| 5 |") == 4
+        assert len(list((out / "batches").iterdir())) == 1
+        assert np.array_equal(Store.read(out).result(needed[3]).arrays["weights_0"], [[0, 1], [2, 3], [4, 5]])
+    assert asked == [needed] * 4
+    # The folder of another request is extended if that is asked for, and not else.
+    more = dataclasses.replace(study, experts_from=file)
+    with pytest.raises(InvalidInputError, match="holds results of another request"):
+        more._compute(Frame(out), [*needed, *runs])
+    assert len(more._compute(Frame(out, extend=True), [*needed, *runs])) == 4
+    lacking = dataclasses.replace(more, factors=(1.0, 3.0))
+    with pytest.raises(InvalidInputError, match=r"experts.npz lacks 2 of 4 experts, the first of them .*factor=3.0"):
+        lacking.run(Frame(tmp_path / "lacking"))
+    assert not (tmp_path / "lacking").exists()
+
+
+def test_tables_of_runs_are_read_as_they_were_written(tmp_path):
+    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
+    records[0] = dataclasses.replace(records[0], gap=float("nan"))
+    file = tmp_path / "physics.csv"
+    Frame(tmp_path).write_csv("physics", RUN_COLUMNS, run_rows(records))
+    found = _read((file,))
+    assert [one.spec for one in found] == [one.spec for one in records]
+    assert run_rows(found) == run_rows(records)
+    assert [type(part) for part in dataclasses.astuple(found[0].spec)] == [str, str, float, str, int, int, int, int]
+    assert np.isnan(found[0].gap)
+    earlier = [",".join(line.split(",")[:-2]) for line in file.read_text().splitlines()]
+    (tmp_path / "earlier.csv").write_text("\n".join(earlier))
+    assert run_rows(_read((tmp_path / "earlier.csv",))) == run_rows(records)
+    for text, reason in (("a,b\n1,2\n", "'world'"), (file.read_text().replace("60.25", "high"), "'high'")):
+        file.write_text(text)
+        with pytest.raises(InvalidInputError, match=rf"physics.csv is no table of runs \(.*{reason}.*\); give a"):
+            _read((file,))
 
 
 def test_counts_of_the_study_of_physics_are_at_least_one():

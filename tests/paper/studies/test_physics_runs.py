@@ -54,19 +54,20 @@ def asked(monkeypatch):
             for place in range(len(seen))
         ]
 
-    def clone(seen, *, config, key):
-        calls["clone"].append(seed_of(key))
-        return f"clone of {seen.episodes[0]}"
+    def clone(seen, *, config, keys):
+        calls["clone"] += map(seed_of, keys)
+        return [f"clone of {one.episodes[0]}" for one in seen]
 
-    def measure_returns(worlds, policies, *, keys, episodes):
+    def measure_returns(worlds, policies, *, mean_action, keys, episodes):
         calls["measured"] = (list(worlds), list(policies), list(map(seed_of, keys)), episodes)
-        return np.arange(len(policies))[:, None] + np.linspace(-1, 1, 5)  # The mean is the place.
+        place = np.arange(len(policies))[:, None] + np.linspace(-1, 1, 5)  # The mean is the place.
+        return place if mean_action else place + 1000
 
     stand_ins = {
         "make_world": make_world,
         "record": record,
         "fit_imitation_many": fit_imitation_many,
-        "clone_behavior": clone,
+        "clone_behavior_many": clone,
         "measure_returns": measure_returns,
         "Recordings": SimpleNamespace(from_arrays=Recorded),
         "best_of": lambda experts, attempts: (np.array([experts, attempts[0].factor]), 0.0),
@@ -100,7 +101,7 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
     worlds, policies, keys, episodes = asked["measured"]
     assert worlds == [usual] * 12 + [heavy] * 12 + [home] * 24
     assert keys == [2000, 2001] * 24
-    assert episodes == 8
+    assert episodes == 16
     told = [one if isinstance(one, str) else one.tolist() for one in policies]
     assert told[24:] == told[:24]
     assert told[:24:2] == [
@@ -112,6 +113,8 @@ def test_a_batch_is_trained_at_once_and_judged_in_both_worlds(asked, caplog):
     assert [one.spec for one in records] == list(SPECS)
     assert [one.learner_return for one in records] == pytest.approx(range(24))
     assert [one.expert_return for one in records] == pytest.approx(range(24, 48))
+    assert [one.learner_sampled for one in records] == pytest.approx(range(1000, 1024))
+    assert [one.expert_sampled for one in records] == pytest.approx(range(1024, 1048))
     assert [one.seconds for one in records] == [0.0] * 24
     gaps = [one.gap for one in records]
     assert gaps[:2] + gaps[8:10] + gaps[12:14] == [0.0, 0.125, 0.5, 0.625, 0.25, 0.375]
@@ -135,7 +138,7 @@ def test_more_episodes_than_usual_are_recorded_for_every_seed():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(physics_runs, "record", record)
         patch.setattr(physics_runs, "Recordings", SimpleNamespace(from_arrays=Recorded))
-        seen = physics_runs._recorded(None, None, [(0, 20), (2, 3)])  # pyright: ignore[reportArgumentType]
+        seen = physics_runs._recorded(None, None, [(0, 20), (2, 3)], {})  # pyright: ignore[reportArgumentType]
     assert {shown: one.episodes for shown, one in seen.items()} == {(0, 20): list(range(20)), (2, 3): [40, 41, 42]}  # pyright: ignore
 
 
@@ -151,7 +154,7 @@ def test_what_is_recorded_for_a_seed_does_not_depend_on_the_other_seeds_of_its_b
         patch.setattr(physics_runs, "record", record)
         patch.setattr(physics_runs, "Recordings", SimpleNamespace(from_arrays=Recorded))
         whole, part = (
-            physics_runs._recorded(None, None, shown)  # pyright: ignore[reportArgumentType]
+            physics_runs._recorded(None, None, shown, {})  # pyright: ignore[reportArgumentType]
             for shown in ([(0, 2), (9, 2), (10, 2), (12, 1)], [(9, 2), (12, 1)])
         )
     assert asked == [(160, 1000), (160, 1001)] * 2
@@ -163,6 +166,18 @@ def test_what_is_recorded_for_a_seed_does_not_depend_on_the_other_seeds_of_its_b
     }
     assert part[9, 2].episodes == [1_000_144, 1_000_145]  # pyright: ignore
     assert part[12, 1].episodes == [1_001_032]  # pyright: ignore
+
+
+def test_batches_that_see_fewer_episodes_of_the_same_expert_do_not_record_them_again(asked):
+    context = PhysicsContext(7.0)  # pyright: ignore[reportArgumentType]
+    context.results(specs_of("hopper", "mass", [2.0], [0.9], 4, 1), 1)
+    assert asked["fit"][0][1] == [0, 1, 2, 3]
+    context.results(specs_of("hopper", "mass", [2.0], [0.9], 1, 1), 1)
+    assert asked["fit"][0][1] == [0]
+    assert len(asked["record"]) == 1
+    context.results(specs_of("hopper", "mass", [2.0], [0.9], 17, 1), 1)  # More than are recorded for a seed.
+    context.results(specs_of("hopper", "mass", [2.0], [0.9], 4, 1, 70), 1)  # Another expert.
+    assert [episodes for _, _, episodes, _ in asked["record"]] == [160, 170, 160]
 
 
 def test_lengths_are_those_of_the_world_unless_given():
@@ -219,7 +234,8 @@ def test_a_level_is_a_batch_on_a_cpu_and_some_seeds_of_all_levels_are_one_on_an_
     assert [len(batch) for batch in batches(SPECS)] == [8, 8, 8]
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert [len(batch) for batch in batches(SPECS)] == [24]
-    many = batches(specs_of("hopper", "mass", [1.0, 2.0], [0.9], 4, 10))
+    assert len(batches(specs_of("hopper", "mass", [1.0], [0.9], 4, 10))) == 1  # Ten seeds of Hopper are one batch.
+    many = batches(specs_of("half-cheetah", "mass", [1.0, 2.0], [0.9], 4, 10))
     assert [{spec.seed for spec in batch} for batch in many] == [{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}]
     assert [len(batch) for batch in many] == [60, 60]  # One shape, so that compiled programs are shared.
     fewer = batches([*SPECS, *specs_of("hopper", "mass", [1.0, 2.0], [0.9], 1, 2)])

@@ -8,18 +8,20 @@ the judged world (1).
 """
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
 from robustirl.paper.studies import physics_published, physics_rules
-from robustirl.paper.studies.physics_experts import EXPERT_COLUMNS, PhysicsExpertSpec, expert_rows
-from robustirl.paper.studies.physics_results import COLUMNS, RUN_COLUMNS, rows_of, run_rows
+from robustirl.paper.studies.physics_experts import EXPERT_COLUMNS, PhysicsExpertSpec, expert_rows, read_experts
+from robustirl.paper.studies.physics_results import COLUMNS, RUN_COLUMNS, read_runs, rows_of, run_rows, sampled_runs
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.paper.studies.registry import Frame, register_study
-from robustirl.sweeps import Store
+from robustirl.sweeps import Spec, Store, check_specs
 
 
 @register_study("physics")
@@ -47,20 +49,26 @@ class PhysicsStudy:
     """Steps of an imitation; by world if omitted."""
     experts: bool = False
     """Train the experts alone; the same command without this option and with --extend does the rest."""
+    experts_from: Path | None = None
+    """Take the experts from this folder of the study, or from a file that it was packed into, wherever they were
+    trained, instead of training them."""
     stores: tuple[Path, ...] = ()
-    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed. A run
-    that several folders have is taken from the last of them."""
+    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed, or of
+    files such as physics.csv. A run that several of them have is taken from the last one."""
 
     def run(self, frame: Frame) -> None:
         """Run what is missing, and write tables and a figure for each world."""
         if self.experts and not self.stores:
-            trained = frame.compute(self._needed(self.requested()))
+            trained = self._compute(frame, self._needed(self.requested()))
             frame.write_table("physics-experts", EXPERT_COLUMNS, expert_rows(trained))
             return
         records = _read(self.stores) if self.stores else self._computed(frame)
         frame.write_table("physics", COLUMNS, rows_of(records))
         title = "All levels but 1 together, and rules for α"
         frame.write_table("physics-alpha", physics_rules.COLUMNS, physics_rules.choice_rows(records), title)
+        if sampled := sampled_runs(records):
+            title = "The same of drawn actions"
+            frame.write_table("physics-sampled", physics_rules.COLUMNS, physics_rules.choice_rows(sampled), title)
         frame.write_table(
             "physics-published",
             physics_published.COLUMNS,
@@ -76,9 +84,19 @@ class PhysicsStudy:
 
     def _computed(self, frame: Frame) -> list[PhysicsRecord]:
         runs = self.requested()
-        frame.compute([*self._needed(runs), *runs])
+        self._compute(frame, [*self._needed(runs), *runs])
         # Of a store that was extended, the earlier runs as well.
         return [record for record in frame.outcomes[-1].records if isinstance(record, PhysicsRecord)]
+
+    def _compute(self, frame: Frame, specs: Sequence[Spec]) -> list[Any]:
+        """Run what is missing, after experts from elsewhere were added to the store if there are any."""
+        if self.experts_from is not None:
+            found = read_experts(self.experts_from, [spec for spec in specs if isinstance(spec, PhysicsExpertSpec)])
+            check_specs(specs)
+            with Store.open(frame.out, specs, extend=frame.extend) as store:
+                if missing := [result for spec, result in found.items() if spec not in store]:
+                    store.append(missing)
+        return frame.compute(specs)
 
     @staticmethod
     def _needed(runs: list[PhysicsSpec]) -> list[PhysicsExpertSpec]:
@@ -113,8 +131,9 @@ class PhysicsStudy:
 
 
 def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
-    """Return the finished runs of some stores; of those that several have, the last store's."""
-    found = [record for folder in stores for record in Store.read(folder).records()]
+    """Return the finished runs of some stores and files; of those that several have, the last one's."""
+    parts = [read_runs(path) if path.is_file() else Store.read(path).records() for path in stores]
+    found = [record for part in parts for record in part]
     runs = list({record.spec: record for record in found if isinstance(record, PhysicsRecord)}.values())
     if not runs:
         names = ", ".join(map(str, stores))

@@ -2,7 +2,9 @@
 
 import dataclasses
 import logging
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +13,9 @@ import numpy as np
 from robustirl._runtime import on_host
 from robustirl.control import GaussianPolicy, measure_returns, train_policies
 from robustirl.envs import physics
+from robustirl.errors import InvalidInputError
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
-from robustirl.sweeps import Kind, RunResult, Spec, register
+from robustirl.sweeps import Kind, RunResult, Spec, Store, register, unpack_store
 
 MEASURED = 16
 """Episodes of mean actions by which experts are compared."""
@@ -131,6 +134,20 @@ def experts_of(
 ) -> dict[PhysicsExpertSpec, RunResult]:
     """Return some experts, looked up."""
     return {spec: find(spec) for spec in dict.fromkeys(specs)}
+
+
+def read_experts(path: Path, specs: Iterable[PhysicsExpertSpec]) -> dict[PhysicsExpertSpec, RunResult]:
+    """Return some experts of a store, or of a file that one was packed into; refuse one that lacks any of them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        store = unpack_store(path, Path(scratch) / "store") if path.is_file() else Store.read(path)
+        known = {result.record.spec: result for result in store.results(PHYSICS_EXPERT.name)}
+    asked = list(specs)
+    if missing := [spec for spec in asked if spec not in known]:
+        raise InvalidInputError(
+            f"{path} lacks {len(missing)} of {len(asked)} experts, the first of them {missing[0]}; omit --experts-from"
+            " to train them, or give a store that has them."
+        )
+    return {spec: known[spec] for spec in asked}
 
 
 def arrays_of(policy: GaussianPolicy) -> dict[str, np.ndarray]:

@@ -4,14 +4,20 @@ Statistics follow Agarwal et al. (2021): interquartile means, intervals by a boo
 level (stratified), and the probability that a run of one method is better than a run of another.
 """
 
+import csv
+import dataclasses
+import io
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from robustirl.paper.studies.physics_runs import CARRIED, EXPERT, UNTRAINED, PhysicsRecord
+from robustirl._runtime import one_line, read_regular
+from robustirl.errors import InvalidInputError
+from robustirl.paper.studies.physics_runs import CARRIED, EXPERT, UNTRAINED, PhysicsRecord, PhysicsSpec
 
 COLUMNS = (
     "world",
@@ -40,6 +46,8 @@ RUN_COLUMNS = (
     "learner_return",
     "expert_return",
     "gap",
+    "learner_sampled",
+    "expert_sampled",
 )
 BASE = "alpha=1"
 JUDGED = ("learner_return", "expert_return")
@@ -173,16 +181,53 @@ def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
 
 
 def run_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
-    """Return a row for every run, its returns as they are; the gap of controls is empty."""
+    """Return a row for every run, its returns as they are; what was not measured (gaps of controls) is empty."""
     return [
         (
             *(getattr(record.spec, name) for name in RUN_COLUMNS[:8]),
             round(record.learner_return, 2),
             round(record.expert_return, 2),
-            "" if np.isnan(record.gap) else round(record.gap, 4),
+            _shown(record.gap, 4),
+            _shown(record.learner_sampled, 2),
+            _shown(record.expert_sampled, 2),
         )
         for record in records
     ]
+
+
+def _shown(value: float, digits: int) -> float | str:
+    return "" if np.isnan(value) else round(value, digits)
+
+
+def sampled_runs(records: Iterable[PhysicsRecord]) -> list[PhysicsRecord]:
+    """Return the runs that were measured with drawn actions, with those returns in place of mean actions'."""
+    return [
+        dataclasses.replace(one, learner_return=one.learner_sampled, expert_return=one.expert_sampled)
+        for one in records
+        if not np.isnan(one.learner_sampled)
+    ]
+
+
+def read_runs(path: Path) -> list[PhysicsRecord]:
+    """Return the runs of a file that `run_rows` went into; returns are as the file rounds them."""
+    try:
+        rows = list(csv.DictReader(io.StringIO(read_regular(path).decode("utf-8"))))
+        return [_run_of(row) for row in rows]
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{path} is no table of runs ({one_line(error)}); give a physics.csv of this study, or a folder of it."
+        ) from None
+
+
+def _run_of(row: Mapping[str, str]) -> PhysicsRecord:
+    kinds = {field.name: field.type for field in dataclasses.fields(PhysicsSpec)}
+    spec = PhysicsSpec(**{name: kinds[name](row[name]) for name in RUN_COLUMNS[:8]})  # pyright: ignore
+    there, back = float(row["learner_return"]), float(row["expert_return"])
+    # Earlier files have no drawn actions.
+    gap, *sampled = (float(row.get(name) or "nan") for name in ("gap", "learner_sampled", "expert_sampled"))
+    return PhysicsRecord(spec, there, back, gap, 0.0, *sampled)
 
 
 def summary_of(groups: Groups) -> list[str]:

@@ -5,6 +5,7 @@ The spec stands in the file that registers the kind, so that a worker process wh
 
 import dataclasses
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import jax
@@ -14,7 +15,7 @@ from robustirl._runtime import on_host
 from robustirl.control import GaussianPolicy, measure_returns
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
-from robustirl.irl import ImitationConfig, ImitationStep, clone_behavior, fit_imitation_many
+from robustirl.irl import ImitationConfig, ImitationStep, clone_behavior_many, fit_imitation_many
 from robustirl.paper.studies.physics_experts import PhysicsExpertSpec, attempts_of, best_of, experts_of
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.sweeps import Kind, RunResult, Spec, register
@@ -23,19 +24,18 @@ EXPERT, CARRIED, CLONED, RANDOMIZED, UNTRAINED = "expert", "carried over", "clon
 CONTROLS = (EXPERT, CARRIED, CLONED, RANDOMIZED, UNTRAINED)
 SPREAD = (0.5, 0.75, 1.0, 1.5, 2.0)
 """The factors over which domain randomization spreads its environments."""
-MEASURED = 8
-"""Episodes of mean actions by which a policy is judged in a world."""
+MEASURED = 16
+"""Episodes by which a policy is judged in a world: as many of mean actions, and as many of drawn ones."""
 RECORDED = 16
 """Episodes that are recorded for a seed, of which a run with fewer demonstrations takes the first."""
 SEED_BLOCK = 10
 """Seeds whose episodes are recorded in one call, so that they do not depend on which seeds a batch has."""
-SEEDS_AT_ONCE = 5
-"""Seeds of a batch on an accelerator. With three α and four levels they are 65 imitations in 16,640 worlds, which take
-a minute and a half on an H200 (1.5 million steps of HalfCheetah each, a million a second in all)."""
 _LOG = logging.getLogger("robustirl")
 
 Shown = tuple[int, int]
 """A seed and a number of episodes, which decide the demonstrations."""
+Blocks = dict[tuple[int, int], Recordings]
+"""By the number of a block of seeds and of the episodes of each: what was recorded."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,6 +112,9 @@ class PhysicsRecord:
         expert_return: The same in the expert's world.
         gap: How far the player's states are from the expert's at the end; NaN for controls.
         seconds: Time of the run, its share of the batch.
+        learner_sampled: The mean return of drawn actions in the learner's world; NaN if it was not measured. Imitators
+            of Hopper were seen whose mean actions fall at the start (275), where drawn ones go on (2068).
+        expert_sampled: The same in the expert's world.
     """
 
     spec: PhysicsSpec
@@ -119,6 +122,8 @@ class PhysicsRecord:
     expert_return: float
     gap: float
     seconds: float
+    learner_sampled: float = math.nan
+    expert_sampled: float = math.nan
 
 
 def specs_of(
@@ -153,6 +158,7 @@ class PhysicsContext:
 
     def __init__(self, experts: Mapping[PhysicsExpertSpec, RunResult]):
         self._experts = experts
+        self._blocks: dict[tuple[PhysicsExpertSpec, ...], Blocks] = {}
 
     def results(self, specs: Sequence[PhysicsSpec], size: int) -> list[RunResult]:  # noqa: ARG002
         """Compute every run of a batch, which share a world."""
@@ -165,16 +171,19 @@ class PhysicsContext:
             if factor != 1:
                 physics.require_difference(home, world)
         expert, _ = best_of(self._experts, first.shown_experts)
-        seen = _recorded(home, expert, sorted({(spec.seed, spec.episodes) for spec in specs}))
+        known = self._blocks.setdefault(first.shown_experts, {})  # Batches with fewer demonstrations see the same.
+        seen = _recorded(home, expert, sorted({(spec.seed, spec.episodes) for spec in specs}), known)
         policies, gaps = self._policies(specs, expert, seen)
         away = [worlds[spec.parameter, spec.factor] for spec in specs]
         keys = [jax.random.key(2000 + spec.seed) for spec in specs]
-        judged = measure_returns([*away, *[home] * len(specs)], policies * 2, keys=keys * 2, episodes=MEASURED)
-        there, back = np.asarray(judged).mean(-1).reshape(2, -1)
-        return [
-            RunResult(PhysicsRecord(spec, float(a), float(b), gap, 0.0), {})
-            for spec, a, b, gap in zip(specs, there, back, gaps, strict=True)
+        places, options = [*away, *[home] * len(specs)], {"keys": keys * 2, "episodes": MEASURED}
+        returns = [
+            np.asarray(measure_returns(places, policies * 2, mean_action=mean, **options)).mean(-1).reshape(2, -1)
+            for mean in (True, False)
         ]
+        (there, back), (there_sampled, back_sampled) = (part.tolist() for part in returns)
+        rows = zip(specs, there, back, gaps, there_sampled, back_sampled, strict=True)
+        return [RunResult(PhysicsRecord(spec, a, b, gap, 0.0, c, d), {}) for spec, a, b, gap, c, d in rows]
 
     def _policies(
         self, specs: Sequence[PhysicsSpec], expert: GaussianPolicy, seen: Mapping[Shown, Recordings]
@@ -182,10 +191,12 @@ class PhysicsContext:
         """Return the policy of every run, and the gap of those that imitate."""
         found = _imitations(specs, seen)
         config = scale_of(specs[0].world).ppo
-        clones = {
-            shown: clone_behavior(seen[shown], config=config, key=jax.random.key(shown[0]))
-            for shown in sorted({(spec.seed, spec.episodes) for spec in specs if spec.method == CLONED})
-        }
+        copied = sorted({(spec.seed, spec.episodes) for spec in specs if spec.method == CLONED})
+        clones = {}
+        if copied:
+            keys = [jax.random.key(seed) for seed, _ in copied]
+            made = clone_behavior_many([seen[shown] for shown in copied], config=config, keys=keys)
+            clones = dict(zip(copied, made, strict=True))
         still = jax.tree.map(lambda leaf: leaf * 0, expert)
         plain: dict[str, Callable[[PhysicsSpec], GaussianPolicy]] = {
             EXPERT: lambda spec: best_of(self._experts, spec.local_experts)[0],
@@ -200,20 +211,23 @@ class PhysicsContext:
         return [found[spec][0] for spec in specs], [found[spec][1] for spec in specs]
 
 
-def _recorded(home: physics.PhysicsWorld, expert: GaussianPolicy, asked: Sequence[Shown]) -> dict[Shown, Recordings]:
+def _recorded(
+    home: physics.PhysicsWorld, expert: GaussianPolicy, asked: Sequence[Shown], blocks: Blocks
+) -> dict[Shown, Recordings]:
     """Return the demonstrations of every seed; fewer are the first of more.
 
     The episodes of a whole block of seeds are recorded, whichever of them are asked for: the draws do not depend on how
-    runs are cut into batches, and one compiled program serves all blocks.
+    runs are cut into batches, and one compiled program serves all blocks. Blocks that are recorded are added to those
+    that are known.
     """
     count = max(RECORDED, *(episodes for _, episodes in asked))
-    blocks = {
-        block: record(home, expert, episodes=count * SEED_BLOCK, key=jax.random.key(1000 + block))
-        for block in sorted({seed // SEED_BLOCK for seed, _ in asked})
-    }
+    for block in sorted({seed // SEED_BLOCK for seed, _ in asked}):
+        if (block, count) not in blocks:
+            key = jax.random.key(1000 + block)
+            blocks[block, count] = record(home, expert, episodes=count * SEED_BLOCK, key=key)
     found = {}
     for seed, episodes in asked:
-        whole, first = blocks[seed // SEED_BLOCK], seed % SEED_BLOCK * count
+        whole, first = blocks[seed // SEED_BLOCK, count], seed % SEED_BLOCK * count
         assert whole.actions is not None
         own = slice(first, first + episodes)
         found[seed, episodes] = Recordings.from_arrays(
@@ -267,13 +281,12 @@ def batch_key(spec: PhysicsSpec) -> tuple[object, ...]:
 
     On an accelerator some seeds of all methods, levels and parameters are a batch: it trains them in lockstep, and what
     is finished when time runs out is a whole study with fewer seeds. All such batches have one shape and share their
-    compiled programs. Larger ones would gain nothing: an H200 takes as many steps a second in 16,640 worlds of
-    HalfCheetah as in 33,280. On a CPU every level is a batch of its own, and the methods that do not know the level are
-    another one, so that they learn once for all levels.
+    compiled programs; `TrainingScale.seeds_at_once` says how many seeds they have. On a CPU every level is a batch of
+    its own, and the methods that do not know the level are another one, so that they learn once for all levels.
     """
     shared = spec.world, spec.expert_steps, spec.steps
     if jax.default_backend() != "cpu":
-        return (*shared, spec.episodes, spec.seed // SEEDS_AT_ONCE)
+        return (*shared, spec.episodes, spec.seed // scale_of(spec.world).seeds_at_once)
     return (*shared, None if spec.method in (RANDOMIZED, CLONED) else spec.factor)
 
 
