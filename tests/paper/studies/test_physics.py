@@ -326,6 +326,14 @@ def test_tables_of_runs_are_read_as_they_were_written(tmp_path):
             _read((file,))
 
 
+def test_runs_of_a_packed_store_are_read_as_those_of_its_folder(tmp_path):
+    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
+    with Store.open(tmp_path / "runs", [one.spec for one in records]) as store:
+        store.append([RunResult(one, {}) for one in records])
+    file = pack_store(tmp_path / "runs", tmp_path / "runs.npz")
+    assert run_rows(_read((file,))) == run_rows(_read((tmp_path / "runs",))) == run_rows(records)
+
+
 def test_counts_of_the_study_of_physics_are_at_least_one():
     small = {"parameters": ("mass",), "factors": (1.0,), "alphas": (1.0,)}
     assert len(PhysicsStudy(**small, seeds=1, episodes=1, fewer=(1,)).requested()) == 1 + len(CONTROLS)

@@ -8,6 +8,7 @@ the judged world (1).
 """
 
 import dataclasses
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from robustirl.paper.studies.physics_results import COLUMNS, RUN_COLUMNS, read_r
 from robustirl.paper.studies.physics_runs import PhysicsRecord, PhysicsSpec, specs_of
 from robustirl.paper.studies.physics_worlds import make_world, scale_of
 from robustirl.paper.studies.registry import Frame, register_study
-from robustirl.sweeps import Spec, Store, check_specs
+from robustirl.sweeps import Spec, Store, check_specs, unpack_store
 
 
 @register_study("physics")
@@ -53,8 +54,9 @@ class PhysicsStudy:
     """Take the experts from this folder of the study, or from a file that it was packed into, wherever they were
     trained, instead of training them."""
     stores: tuple[Path, ...] = ()
-    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed, or of
-    files such as physics.csv. A run that several of them have is taken from the last one."""
+    """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed, of
+    files that they were packed into, or of tables such as physics.csv. A run that several of them have is taken from
+    the last one."""
 
     def run(self, frame: Frame) -> None:
         """Run what is missing, and write tables and a figure for each world."""
@@ -132,10 +134,18 @@ class PhysicsStudy:
 
 def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
     """Return the finished runs of some stores and files; of those that several have, the last one's."""
-    parts = [read_runs(path) if path.is_file() else Store.read(path).records() for path in stores]
+    parts = [read_runs(path) if path.suffix == ".csv" else _stored(path) for path in stores]
     found = [record for part in parts for record in part]
     runs = list({record.spec: record for record in found if isinstance(record, PhysicsRecord)}.values())
     if not runs:
         names = ", ".join(map(str, stores))
         raise InvalidInputError(f"{names} hold no finished run of this study; give folders that --out named.")
     return runs
+
+
+def _stored(path: Path) -> list[Any]:
+    """Return the finished runs of a folder, or of a file that it was packed into."""
+    if not path.is_file():
+        return Store.read(path).records()
+    with tempfile.TemporaryDirectory() as scratch:
+        return unpack_store(path, Path(scratch) / "store").records()
