@@ -29,6 +29,7 @@ class Request(NamedTuple):
     text: str
     tests: Sequence[str]
     end: float
+    aside: Collection[str] = ()  # Tests that are not run, though their file is named.
 
 
 class Reply(NamedTuple):
@@ -117,14 +118,15 @@ class _Session:
                 self._pipe.send(Reply(Run(BROKEN, ""), False))
                 continue
 
-            def tests(watch: Watch, names: Sequence[str] = request.tests, patch: Patch = patch) -> int:
+            def tests(watch: Watch, request: Request = request, patch: Patch = patch) -> int:
                 self._idle.end()
                 session.config.pluginmanager.register(watch)
                 apply(patch, functions)
-                for some in batches(names, known):
+                for some in batches(request.tests, known):
                     files = dict.fromkeys(name.split("::")[0] for name in some)
                     unknown = [file for file in files if file not in known]
-                    chosen = choose([*collected, *(session.perform_collect(unknown) if unknown else [])], some)
+                    found = [*collected, *(_collect(session, unknown) if unknown else [])]
+                    chosen = [item for item in choose(found, some) if item.nodeid not in request.aside]
                     for item, following in zip(chosen, [*chosen[1:], None], strict=False):
                         if not watch.failed:
                             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -141,6 +143,17 @@ class _Session:
             return Patch({}, False)
         changed = mutated_tree(request.text, request.mutant)
         return difference(ast.parse(request.text), changed, str(self._tree / request.mutant.file))
+
+
+def _collect(session: Any, files: Sequence[str]) -> Sequence[Any]:
+    """Return the tests of further files, with the fixtures of the folders they are in.
+
+    Pytest gives fixtures to the folder that it had collected when it loaded them, and every collection makes new ones.
+    """
+    for name, plugin in session.config.pluginmanager.list_name_plugin():
+        if name.endswith("conftest.py"):
+            session._fixturemanager.pytest_plugin_registered(plugin, name)
+    return session.perform_collect(files)
 
 
 def batches(names: Sequence[str], known: Collection[str]) -> list[Sequence[str]]:

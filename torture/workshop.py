@@ -117,13 +117,13 @@ class Workshop:
         sound = path.read_text(encoding="utf-8")
         changed = mutate(sound, mutant)
         while time.time() < end:
-            tests = [test for test in tests if test not in self._aside]
+            tests = [test for test in tests if self._aside.isdisjoint((test, test.split("::")[0]))]
             until = min(end, time.time() + LONGEST)
             rest: Sequence[str] = ()
             try:
                 _replace(path, changed)
                 if collected:
-                    reply = self._ask(Request(mutant, sound, tests, until))
+                    reply = self._ask(Request(mutant, sound, tests, until, self._aside))
                     run, rest = reply.run, () if reply.whole and reply.run.code != BROKEN else tests
                 else:
                     run = self._run(tests, until)
@@ -136,6 +136,7 @@ class Workshop:
             failed = run.test or tests[0]
             if failed not in self._sound:
                 if not self._passes(failed, end, collected=collected):
+                    print(f"put aside, since it fails without a change: {failed}", flush=True)
                     self._aside.add(failed)
                     continue
                 self._sound.add(failed)
@@ -145,7 +146,7 @@ class Workshop:
 
     def _passes(self, test: str, end: float, *, collected: bool) -> bool:
         """Return whether a test passes, or a file can be imported, where nothing is changed."""
-        if collected:
+        if collected and "::" in test:
             return self._ask(Request(None, "", [test], end)).run.code == 0
         return self._run([test], end, only_import="::" not in test).code == 0
 
