@@ -50,7 +50,10 @@ class Chooser:
         found = self._executing(mutant)
         executing = sorted(found, key=lambda test: (self.seconds[test], test))
         named = [test for test in executing if test.split("::")[0] in own]
-        chosen = [*self._within(executing, SECONDS), *self._within(self._following(found), FOLLOWING_SECONDS)]
+        following = self._following(found)
+        beside = [test for test in following if test.split("::")[0] in own]  # They may need the same program.
+        named += self._within(beside, FOLLOWING_SECONDS) if beside else []
+        chosen = [*self._within(executing, SECONDS), *self._within(following, FOLLOWING_SECONDS)]
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
         header = [DEFAULTS] if _assigned(text, mutant.line) or _defined(text, mutant.line) else []
         return list(dict.fromkeys([*header, *named, *self._by_name(mutant), *chosen]))

@@ -26,6 +26,9 @@ def test_the_word_for_an_ending(valid, converged, stopped):
 
 def test_a_history_is_cut_to_the_start_and_the_steps():
     fit = made()
+    assert isinstance(fit.trimmed().history.dual, jax.Array)
+    on_the_host = jax.tree.map(np.asarray, fit)
+    assert type(on_the_host.trimmed().history.dual) is np.ndarray
     assert fit.trimmed().history.dual.shape == (2,)
     begun = eqx.tree_at(lambda f: f.verdict.steps, fit, jnp.asarray(0)).trimmed()
     assert begun.history.dual.tolist() == fit.history.dual[:1].tolist()

@@ -116,6 +116,7 @@ def test_the_farthest_move_is_one_that_is_taken():
     assert int(farthest_move(np.array([[[9, 1, 0]]]), np.array([[[0.0, 1.0, 1.0]]]))) == 2
     shared = np.array([[[0, 3, 2, 3]]]), np.array([[[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]])
     assert int(farthest_move(*shared)) == 2  # One list for two actions, the second of which goes there.
+    assert int(farthest_move(np.array([[[0, 0, 2]]]), np.array([[[1.0, 0.0, 1.0]]]))) == 0  # Whoever moves stays.
 
 
 def test_states_are_renumbered_so_that_neighbors_are_close():

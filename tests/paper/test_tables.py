@@ -50,11 +50,11 @@ def invent(kind, rng, /, **given):
 
 
 def of_alpha(rng):
-    """Tables of the study of α: three cells, two numbers of episodes, two draws."""
+    """Tables of the study of α: three cells, two numbers of episodes, three draws."""
     records = []
     alphas = ("1", "0.9", "0.8")
     cells = ("gridworld-1, uniform-action, 0 / 0.2", "taxi, rain, 0.2 / 0", "random, local, 3")
-    for cell, episodes, draw in itertools.product(cells, (20, 50), (0, 1)):
+    for cell, episodes, draw in itertools.product(cells, (20, 50), (0, 1, 2)):
         for place, choice in enumerate((*alphas, "moves, states", "moves, actions", "transfer")):
             curves = {"gap": 0.001 * place, "distance": 0.1 * place, "excess": 0.0, "arrival": 1.0, "reach": 1.0}
             curves |= {"planned": 1.0, "gain": place * rng.uniform(-1, 5), "gain_error": rng.uniform(0, 3)}

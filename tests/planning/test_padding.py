@@ -21,6 +21,7 @@ from robustirl.planning import (
     total_return,
 )
 from robustirl.planning.evaluation import _total_return
+from robustirl.planning.linear import dense
 from robustirl.planning.linear.dense import LARGEST_MATRIX, _solve_on_host
 from robustirl.planning.problem import planning_problem
 from robustirl.planning.solvers.newton import _run
@@ -110,6 +111,24 @@ def test_systems_are_solved_on_the_host_with_the_bits_of_jax(size):
         for transposed in (False, True):
             found = _solve_on_host(system, right, transposed)
             np.testing.assert_array_equal(found, lu_solve(factors, right, trans=int(transposed)))
+
+
+def test_large_systems_are_those_of_few_sizes(monkeypatch):
+    seen = []
+
+    def solve_large(mdp, policy, right, transposed):
+        seen.append((mdp.num_states, policy.shape, right.shape, transposed))
+        return np.arange(mdp.num_states)
+
+    monkeypatch.setattr(dense, "_solve_large", solve_large)
+    for states, size in ((201, 512), (512, 512), (513, 1024)):
+        lists = np.broadcast_to(np.arange(states)[:, None, None], (states, 2, 1))
+        world = MDP(SuccessorKernel(lists, np.ones((states, 2, 1))), discount=DISCOUNT)
+        policy, right = np.full((states, 2), 0.5), np.ones(states)
+        assert dense.solve_policy(world, policy, right).tolist() == list(range(states))
+        assert dense.solve_policy_transpose(world, policy, right).tolist() == list(range(states))
+        assert seen == [(size, (size, 2), (size,), False), (size, (size, 2), (size,), True)]
+        seen.clear()
 
 
 def compiled_names(caplog, work) -> list[str]:

@@ -1,6 +1,7 @@
 """Newton's method: agreement with value iteration, speed, the safeguard, and warm starts."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import given
 
 from robustirl.mdp import MDP, MarkovGame, mixture, uniform_policy
 from robustirl.planning import Newton, Temperatures, state_occupancy, two_player_backup
+from robustirl.planning.iterates import iterate
 from robustirl.planning.linear.dense import PolicyInverse, invert_policy, refine_occupancy
 from robustirl.planning.problem import PlanningProblem
-from robustirl.planning.solvers.newton import newton_steps
+from robustirl.planning.solvers.newton import _sweep_unless, newton_steps
 from robustirl.planning.verdict import stopping_rule
 from tests.planners import newton, value_iteration
 from tests.strategies import TEMPERATURES, games
@@ -265,3 +267,29 @@ def test_a_chord_step_must_quarter_the_residual():
         assert (left.matrix == inverse.matrix).item() == kept
     # Renewed at once: one step, and the value is exact.
     assert int(found.verdict.iterations) == 1
+
+
+@pytest.mark.parametrize(
+    ("rate", "better", "solved_at", "swept"),
+    [
+        (0.9, False, 0.0, 0.9**7),  # The first power of 0.9 below a half.
+        (0.9, False, 0.7, 0.9**4),  # It is solved before that.
+        (0.5, False, 0.0, 0.5),  # Halved by one sweep.
+        (1.0, False, 0.0, 1.0),  # A sweep that brings nothing is the last.
+        (2.0, False, 0.0, 2.0),
+        (0.9, True, 0.0, 0.25),  # The step was better: it is taken, and nothing is swept.
+    ],
+)
+def test_sweeps_in_place_of_a_step_end_with_half_the_residual_or_for_want_of_progress(rate, better, solved_at, swept):
+    # One state, whose residual a sweep multiplies by the rate: V + residual is B(V).
+    def look(value, steps):
+        residual = rate * residuals[-1]
+        residuals.append(residual)
+        return iterate(value, value + residual, (), steps)
+
+    residuals = [1.0]
+    begin, stepped = (iterate(jnp.zeros(1), jnp.full(1, size), (), jnp.asarray(3)) for size in (1.0, 0.25))
+    with jax.disable_jit():
+        found = _sweep_unless(jnp.asarray(better), look, begin, stepped, lambda now: now.residual > solved_at)
+    np.testing.assert_allclose(found.residual, swept, rtol=1e-12)
+    assert len(residuals) == {0.9: 1 + (0 if better else 4 if solved_at else 7)}.get(rate, 2)
