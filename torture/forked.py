@@ -3,6 +3,7 @@
 JAX must not have started before the fork: its threads stay behind, and a child that waits for one waits in vain.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -69,12 +70,18 @@ def choose(items: Sequence[Any], tests: Sequence[str]) -> list[Any]:
     return [item for _, item in sorted(placed, key=lambda pair: pair[0])]
 
 
+def _file(test: str) -> str:
+    return test.split("::")[0]
+
+
 class Forks:
     """Makes children that run tests, and waits for them; what they say is kept in files of `folder`."""
 
     def __init__(self, folder: Path, seconds: Mapping[str, float]):
         self._report, self._begun, self._log = folder / "report.json", folder / "begun", folder / "log"
-        self._seconds = seconds
+        self._seconds = collections.defaultdict[str, float](lambda: UNKNOWN)
+        for test, usual in seconds.items():  # What several tests share is made for the one that comes first.
+            self._seconds[_file(test)] = max(usual, self._seconds.get(_file(test), 0.0))
 
     def run(self, tests: Callable[[Watch], int], end: float) -> Run:
         """Run tests in a child until `end`; `tests` is the child's whole life, and returns pytest's exit code."""
@@ -115,7 +122,7 @@ class Forks:
             found, status = os.waitpid(child, os.WNOHANG)
             if found:
                 return os.waitstatus_to_exitcode(status)
-            usual = self._seconds.get(self._begun.read_text(encoding="utf-8"), UNKNOWN)
+            usual = self._seconds[_file(self._begun.read_text(encoding="utf-8"))]
             if time.time() > end or time.time() - self._begun.stat().st_mtime > GRACE + PATIENCE * usual:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)

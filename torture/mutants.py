@@ -17,6 +17,7 @@ import collections
 import concurrent.futures
 import csv
 import multiprocessing
+import os
 import random
 import tempfile
 import time
@@ -26,7 +27,7 @@ from pathlib import Path
 from torture.choosing import Chooser
 from torture.executed import read_executed
 from torture.mutations import ROOT, Mutant, changed_line, mutants_of, place_of, sources, tuning
-from torture.workshop import Workshop
+from torture.workshop import Workshop, settings
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.csv")
 COLUMNS: tuple[str, ...] = ("file", "node", "line", "change", "mutant", "verdict", "by", "seconds")
@@ -76,10 +77,10 @@ class Worker:
     workshop: Workshop
 
     @classmethod
-    def open(cls, folder: Path, cache: Path, seconds: Mapping[str, float], collected: Sequence[str]) -> None:
+    def open(cls, folder: Path, seconds: Mapping[str, float], collected: Sequence[str]) -> None:
         """Set up this process's workshop."""
         own = Path(tempfile.mkdtemp(dir=folder))
-        cls.workshop = Workshop(ROOT, own, cache, seconds, collected)
+        cls.workshop = Workshop(ROOT, own, seconds, collected)
 
     @classmethod
     def judge(cls, mutant: Mutant, tests: Sequence[str], end: float) -> tuple[Mutant, str, str, str, float]:
@@ -117,12 +118,12 @@ def main() -> int:
     tests = {mutant: chooser.tests(mutant) for mutant in sample}
     collected = sorted({test.split("::")[0] for chosen in tests.values() for test in chosen})
     with tempfile.TemporaryDirectory() as folder:
-        cache = given.cache.resolve() if given.cache else Path(folder) / "compiled"
+        os.environ |= settings(given.cache.resolve() if given.cache else Path(folder) / "compiled")
         with concurrent.futures.ProcessPoolExecutor(
             given.workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=Worker.open,
-            initargs=(Path(folder), cache, chooser.seconds, () if given.one_by_one else collected),
+            initargs=(Path(folder), chooser.seconds, () if given.one_by_one else collected),
         ) as pool:
             waiting = [pool.submit(Worker.judge, mutant, tests[mutant], end) for mutant in sample]
             for done in concurrent.futures.as_completed(waiting):

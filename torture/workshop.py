@@ -7,8 +7,8 @@ by their content, so that a changed program is never mistaken for another), and 
 file before are run first.
 
 A test that fails on a change is run once more without the change, if it has not passed there before: if it fails there,
-too, it is put aside, and the others decide. A test that takes five times its usual time, and twenty seconds more for
-what has to be compiled anew, is out of time.
+too, it is put aside, and the others decide. A test that takes five times as long as the slowest of its file does, and
+twenty seconds more for what has to be compiled anew, is out of time.
 """
 
 import collections
@@ -34,26 +34,28 @@ LONGEST = 240.0  # Seconds of all tests for one change.
 COLLECTING = 600.0  # Seconds that collecting all tests may take; without it everything is tried the slow way.
 
 
+def settings(cache: Path) -> dict[str, str]:
+    """Return the variables of the environment that a process of a workshop must begin with: JAX reads them once."""
+    return {
+        "OPENBLAS_NUM_THREADS": "1",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_COMPILATION_CACHE_DIR": str(cache),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
 class Workshop:
-    """A copy of the tree at `root` in `folder`, with compiled programs kept in `cache`.
+    """A copy of the tree at `root` in `folder`.
 
     Tests of the files `collected` are run in a process that has collected them. Without files there is no such process.
     """
 
-    def __init__(
-        self, root: Path, folder: Path, cache: Path, seconds: Mapping[str, float], collected: Sequence[str] = ()
-    ):
+    def __init__(self, root: Path, folder: Path, seconds: Mapping[str, float], collected: Sequence[str] = ()):
         self._tree = folder / "tree"
         self._forks = Forks(folder, seconds)
         ignored = shutil.ignore_patterns(".git", ".venv*", "out", "site", "dist", ".hypothesis", "__pycache__")
         shutil.copytree(root, self._tree, ignore=ignored)
-        os.environ |= {
-            "OPENBLAS_NUM_THREADS": "1",
-            "JAX_PLATFORMS": "cpu",
-            "JAX_COMPILATION_CACHE_DIR": str(cache),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        }
         for name in LOADED:
             importlib.import_module(name)
         self._kills: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)

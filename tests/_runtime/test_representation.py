@@ -133,6 +133,17 @@ def test_long_sequences_are_counted_and_dataclasses_show_no_whole_arrays():
     assert short_value(np.arange(2 * 10**6).reshape(2, -1)) == "<2 × 1000000>"
     assert short_value("x" * 58) == repr("x" * 58)
     assert short_value("x" * 59) == "'" + "x" * 56 + "..."
+    assert short_value(["x" * 56]) == repr(["x" * 56])
+    assert short_value(["x" * 57]) == "['" + "x" * 55 + "..."
+
+    class Said:
+        def __init__(self, text):
+            self.text = text
+
+        def __repr__(self):
+            return self.text
+
+    assert [short_value(Said(text)) for text in ("y" * 60, "y" * 61, "y\ny")] == ["y" * 60, "Said(...)", "Said(...)"]
 
     @dataclasses.dataclass
     class Plain(ShortRepr):

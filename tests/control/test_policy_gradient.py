@@ -254,9 +254,27 @@ def test_an_update_with_nan_is_not_taken(method):
         ({"gae_decay": 1.5}, ("gae_decay", "1.5")),
         ({"deviations": (0.5, 0.1)}, ("deviations", "(0.5, 0.1)")),
         ({"excess": float("nan")}, ("excess", "nan")),
+        ({"excess": float("inf")}, ("excess", "inf")),
+        ({"excess": "1"}, ("excess", "'1'")),
+        ({"horizon": 0}, ("horizon", "0")),
+        ({"epochs": 0}, ("epochs", "0")),
+        ({"gradient_norm": 0.0}, ("gradient_norm", "0.0")),
+        ({"reach": 0.0}, ("reach", "0.0")),
+        ({"gae_decay": -0.1}, ("gae_decay", "-0.1")),
+        ({"gae_decay": "1"}, ("gae_decay", "'1'")),
+        ({"deviations": (0.0, 0.1)}, ("deviations", "(0.0, 0.1)")),
+        ({"deviations": (0.1, 0.1)}, ("deviations", "(0.1, 0.1)")),
+        ({"deviations": (0.1, float("inf"))}, ("deviations", "(0.1, inf)")),
     ],
 )
 def test_a_bad_setting_is_refused(change, culprits, refused):
     unchecked = inspect.unwrap(PolicyGradientConfig.__init__)  # The type checks that only tests run under come first.
     with refused(*culprits):
         unchecked(object.__new__(PolicyGradientConfig), **change)
+
+
+def test_settings_at_their_limits_are_accepted():
+    least = {"steps": 0, "episodes": 1, "horizon": 1, "epochs": 1, "entropy": 0, "excess": 0.0, "gae_decay": 0}
+    for limits in (least, {"gae_decay": 1, "entropy": 1e9, "gradient_norm": None, "reach": 1e-9, "clip": 1e-9}):
+        made = PolicyGradientConfig(**limits)
+        assert {name: getattr(made, name) for name in limits} == limits

@@ -217,6 +217,36 @@ def test_what_cannot_be_trained_is_refused():
         train_policy(physics.make("pendulum"), steps=5, key=jax.random.key(0))
 
 
+@pytest.mark.parametrize(
+    ("within", "beyond", "words"),
+    [
+        *(({name: 1}, {name: 0}, f"{name} is 0") for name in ("environments", "segment", "epochs")),
+        ({"minibatches": 1}, {"minibatches": 0}, "minibatches is 0"),
+        *(
+            ({name: 1e-9}, {name: 0.0}, f"{name} is 0.0")
+            for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation")
+        ),
+        ({"gae_decay": 0}, {"gae_decay": -1e-9}, "gae_decay is -1e-09"),
+        ({"gae_decay": 1}, {"gae_decay": 1.001}, "gae_decay is 1.001"),
+        ({"entropy": 0}, {"entropy": -1e-9}, "entropy is -1e-09"),
+        ({"entropy": 1e9}, {"entropy": float("inf")}, "entropy is inf"),
+        ({"deviations": (0.3, 0.3)}, {"deviations": (0.3, 0.2)}, r"deviations is \(0.3, 0.2\), but a smallest and a l"),
+        ({"deviations": (1e-9, 1)}, {"deviations": (0.0, 1)}, "a limit of the deviations is 0.0"),
+        ({"deviations": (0.1, 0.2)}, {"deviations": (0.1, 0.2, 0.3)}, "a smallest and a largest one are needed"),
+        ({"hidden": (1,)}, {"hidden": (8, 0)}, "the width of a hidden layer is 0"),
+        ({"environments": 3, "segment": 4, "minibatches": 6}, {"environments": 3, "segment": 3}, "the 9 steps"),
+    ],
+)
+def test_settings_at_their_limits_are_accepted_and_beyond_them_refused(within, beyond, words):
+    divisible = {"environments": 4, "segment": 4, "minibatches": 4}
+    if within.keys() & divisible.keys():
+        divisible["minibatches"] = 1 if len(within) == 1 else 4
+    made = PPOConfig(**divisible | within)
+    assert {name: getattr(made, name) for name in within} == within
+    with pytest.raises(InvalidInputError, match=words):
+        PPOConfig(**divisible | {"minibatches": 4} | beyond)
+
+
 @pytest.mark.slow
 def test_ppo_swings_a_pole_up():
     world = physics.make("cart-pole-swing-up")

@@ -10,9 +10,17 @@ import pytest
 
 from robustirl.demonstrations import Demonstrations
 from robustirl.envs import ThreeState
-from robustirl.reports import evidence, next_steps
+from robustirl.reports import evidence, fit, next_steps
 from robustirl.reports.evidence import DemonstrationsReport
-from robustirl.reports.fit import FitJob, choose_optimizer, parameters_csv, policy_csv, reward_csv
+from robustirl.reports.fit import (
+    FitJob,
+    FitRequest,
+    choose_optimizer,
+    parameters_csv,
+    policy_csv,
+    prepare_fit,
+    reward_csv,
+)
 from robustirl.reports.fit_folder import _changed, _theory, _value, is_fit_folder
 from robustirl.reports.html import render
 from robustirl.reports.occupancy_file import read_occupancy
@@ -175,6 +183,21 @@ def test_noise_is_explained_where_it_has_no_meaning_of_its_own(refused):
     assert explain_noise(own, 0.1, "other", 5) is None
     with refused("--noise 0.1 has no meaning of its own in mine", "; or uniform-action: with probability 0.1"):
         explain_noise(own, 0.1, None, 5)
+
+
+@pytest.mark.parametrize(("noise", "made"), [(0.0, [(0.0, None)]), (0.25, [(0.0, None), (0.25, "intended")])])
+def test_words_about_noise_count_the_states_of_the_world_without_it(noise, made, tmp_path, monkeypatch):
+    asked = []
+
+    class World(ThreeState):
+        def mdp(self, noise=0.0, noise_model=None):
+            asked.append((noise, noise_model))
+            return super().mdp(noise)
+
+    monkeypatch.setattr(fit, "find_environment", lambda *given, **options: World())
+    (tmp_path / "seen.csv").write_text("episode,step,state\n0,0,0\n0,1,1\n0,2,1\n")
+    prepare_fit(FitRequest("any", tmp_path / "seen.csv", noise=noise, noise_model="intended" if noise else None))
+    assert asked == made
 
 
 def test_a_function_of_ones_own_makes_a_world(monkeypatch, refused):

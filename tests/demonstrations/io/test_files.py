@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from robustirl.demonstrations import Demonstrations, load, save
+from robustirl.demonstrations.io.csv_files import require_names
 from robustirl.demonstrations.io.files import _is_missing
 from robustirl.demonstrations.io.npz import _some
 from robustirl.demonstrations.io.separators import sniff_separator
@@ -387,3 +388,23 @@ def test_a_few_names_stand_for_many():
     assert _some("hgfedcba") == "a, b, c, d, e, f and 2 more"
     assert _some("fedcba") == "a, b, c, d, e, f"
     assert _some([]) == "nothing"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        ["a", "b"],
+        "state_names",
+        3,
+        {"names": ["a"]},
+        {"state_names": "ab"},
+        {"state_names": ["a", 1]},
+        {"state_names": ["a"], "action_names": {"a": 1}},
+        {"state_names": ["a"], "others": ["b"]},
+    ],
+)
+def test_names_beside_a_table_are_lists_of_words(found, refused):
+    with refused("the names in here are", "but lists of words by state_names and action_names are needed"):
+        require_names(found, "here")
+    for names in ({}, {"state_names": []}, {"state_names": ["a", "b"], "action_names": ["c"]}):
+        assert require_names(names, "here") is names

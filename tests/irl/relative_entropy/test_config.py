@@ -69,7 +69,18 @@ def test_the_papers_numbers_are_the_defaults_of_a_fit():
     assert (sampled["alpha"], sampled["every"], sampled["throw"]) == (1.0, 10, True)
 
 
-@pytest.mark.parametrize("change", [{"ridge": 0.0}, {"opponent_delay": 0.0}, {"opponent_delay": 1.0}, {"rounds": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: 0.0} for name in ("ridge", "opponent_delay")),
+        *({name: 1} for name in ("opponent_delay", "rounds", "reward_steps", "attempts")),
+        *(
+            {name: 1e-9}
+            for name in ("reward_rate", "reward_final_rate", "weight_range", "least_effective", "deviation")
+        ),
+        {"summary": "discounted", "center": "none"},
+    ],
+)
 def test_what_is_just_within_is_accepted(change):
     assert differing(RelativeEntropyConfig(**change), RelativeEntropyConfig()).keys() <= change.keys()
 
@@ -83,6 +94,12 @@ def test_what_is_just_within_is_accepted(change):
         ({"opponent_delay": "1"}, "opponent_delay is '1'"),
         ({"reward_steps": 0}, "reward_steps"),
         ({"weight_range": 0.0}, "weight_range"),
+        ({"ridge": -1e-9}, "ridge is -1e-09"),
+        ({"opponent_delay": 1.001}, "opponent_delay is 1.001"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"attempts": 0}, "attempts is 0"),
+        ({"deviation": 0.0}, "deviation is 0.0"),
+        ({"summary": "discounted"}, "center is 'expert' with the discounted summary"),
     ],
 )
 def test_what_is_just_beyond_is_refused(change, culprit, refused):

@@ -293,3 +293,43 @@ def test_sweeps_in_place_of_a_step_end_with_half_the_residual_or_for_want_of_pro
         found = _sweep_unless(jnp.asarray(better), look, begin, stepped, lambda now: now.residual > solved_at)
     np.testing.assert_allclose(found.residual, swept, rtol=1e-12)
     assert len(residuals) == {0.9: 1 + (0 if better else 4 if solved_at else 7)}.get(rate, 2)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "solved_at", "after", "swept"),
+    [
+        (5, 0.0, 1.0, 0.9**8),  # Four rounds of two sweeps: the first even power of 0.9 below a half.
+        (3, 0.0, 1.0, 0.9**6),  # No more than these rounds.
+        (5, 0.7, 1.0, 0.9**4),  # It is solved before that.
+        (5, 0.0, 0.6, 0.6 * 0.9**2),  # Half of the residual before the step, not of that after it.
+        (5, 0.0, 0.5, 0.5),  # The step has halved it.
+    ],
+)
+def test_sweeps_ahead_are_taken_in_rounds_until_the_residual_is_halved(rounds, solved_at, after, swept):
+    def sweep(value, steps):
+        seen.append(value)
+        return iterate(value, value + after * 0.9 ** len(seen), (), steps)
+
+    seen = []
+    begin, stepped = (iterate(jnp.zeros(1), jnp.full(1, size), (), jnp.asarray(3)) for size in (1.0, after))
+    solver = Newton(ahead_sweeps=2, ahead_rounds=rounds)
+    with jax.disable_jit():
+        found = solver._sweep_ahead(sweep, begin, stepped, lambda now: now.residual > solved_at)
+    np.testing.assert_allclose(found.residual, swept, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "value", "iterations"),
+    [
+        (1.0, 1.5, 1),  # I - A X = 1/2 is squared by products: a step leaves a quarter of the residual.
+        (0.4, 2.0, 1),  # Too far off for products, and a step leaves 0.8 of it: undone, and the inverse made anew.
+        (2.0, 2.0, 1),  # It is the inverse.
+    ],
+)
+def test_steps_by_products_from_a_neighbors_inverse_are_taken_if_they_halve_the_residual(inverse, value, iterations):
+    game = MarkovGame(MDP([[[1.0]]], discount=0.5))  # Paid 1 a step, the state is worth 2.
+    rule = stopping_rule(game, jnp.ones(1), None)
+    old = PolicyInverse(jnp.array([[inverse]]))
+    found, _ = matrix_steps_from(game, jnp.ones(1), jnp.zeros(1), old, rule, Temperatures(), 1, matmul_updates=True)
+    np.testing.assert_allclose(found.value, [value], rtol=1e-12)
+    assert found.verdict.iterations == iterations

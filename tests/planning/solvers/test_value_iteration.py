@@ -142,6 +142,13 @@ def test_a_start_at_the_solution_stays_there(solver):
     np.testing.assert_allclose(again.value, solution.value, rtol=1e-9)
 
 
+def test_the_default_cap_is_that_of_the_first_residual():
+    # From -2/3 the backup of a state that pays 1 is 2/3: the residual is 4/3, although both are of one size.
+    world = MDP([[[1.0]]], discount=0.5)
+    for start in (-2 / 3, 0.0, 100.0):
+        np.testing.assert_allclose(value_iteration(MarkovGame(world), [1.0], initial_value=[start]).value, [2.0])
+
+
 @SOLVERS
 def test_a_far_start_leads_to_the_same_solution(solver):
     far = solver(GAME, REWARD, initial_value=[1e4, -1e4])
