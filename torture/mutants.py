@@ -1,9 +1,10 @@
-"""Does a test notice when a line of the package is wrong?
+r"""Does a test notice when a line of the package is wrong?
 
     python -m torture.mutants --count 110 --seed 0          # A sample of the mutants of all rooms.
     python -m torture.mutants --count 150 --workers 6 --limit 500   # Six at a time, for at most 500 s.
     python -m torture.mutants --again out/torture/mutants.csv   # Those of an earlier sample that nobody had noticed.
     python -m torture.mutants --list src/robustirl/planning/solvers/newton.py
+    python -m torture.mutants --count 1000 --lines "as_count\\("   # All of a class of lines.
 
 Each mutant is one change in one file (`torture.mutations`), applied to a copy of the tree. The tests that execute the
 line (`torture.choosing`, from a table that `torture.executed` makes) are run on it until one fails (killed) or all pass
@@ -19,6 +20,7 @@ import csv
 import multiprocessing
 import os
 import random
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -80,6 +82,8 @@ class Worker:
     def open(cls, folder: Path, seconds: Mapping[str, float], collected: Sequence[str]) -> None:
         """Set up this process's workshop."""
         own = Path(tempfile.mkdtemp(dir=folder))
+        for path in (folder, own):
+            path.chmod(0o755)  # Some tests become another user for a moment.
         cls.workshop = Workshop(ROOT, own, seconds, collected)
 
     @classmethod
@@ -95,7 +99,9 @@ def main() -> int:
     given = _parser().parse_args()
     end = time.time() + given.limit
     files = [path.resolve() for path in given.files] or sources()
-    everything = [mutant for path in files for mutant in mutants_of(path)]
+    everything = [
+        mutant for path in files for mutant in mutants_of(path) if not given.lines or _is_on(mutant, given.lines)
+    ]
     if given.list:
         for mutant in everything:
             print(f"{mutant.file}:{mutant.line}: {mutant.change}")
@@ -142,6 +148,13 @@ def main() -> int:
     return 0
 
 
+def _is_on(mutant: Mutant, pattern: str) -> bool:
+    """Return whether a mutant is on a line of the package in which a pattern is found."""
+    return (
+        re.search(pattern, (ROOT / mutant.file).read_text(encoding="utf-8").splitlines()[mutant.line - 1]) is not None
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="by default all of src/robustirl")
@@ -150,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=1, help="mutants tried at the same time")
     parser.add_argument("--limit", type=float, default=1e9, help="seconds after which no verdict is waited for")
     parser.add_argument("--one-by-one", action="store_true", help="load the package anew for every change")
+    parser.add_argument("--lines", help="a regular expression: only mutants of lines in which it is found")
     parser.add_argument("--list", action="store_true", help="say what there is, and do nothing")
     parser.add_argument("--again", type=Path, help="a table of an earlier run, to try its survivors again")
     parser.add_argument("--executed", type=Path, default=Path("out/torture/executed.json"), help="what tests execute")

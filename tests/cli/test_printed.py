@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import typing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -229,6 +230,8 @@ def test_columns_are_pairs_and_named_once(tmp_path, refused):
             parse_columns(text)
     with refused("names state more than once"):
         parse_columns("state=a,state=b")
+    for option in ("first_state", "first_action"):  # What the command line takes for an answer.
+        assert typing.get_args(typing.get_type_hints(LogOptions)[option]) == (0, 1)
     names = tmp_path / "names.txt"
     names.write_text("hall\n\n yard \n")
     assert LogOptions(state_names=names).table_options().state_names == ["hall", "yard"]

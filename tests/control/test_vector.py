@@ -105,6 +105,13 @@ def test_episodes_that_end_before_the_horizon_are_filled_up():
     assert not found.observed_rewards[2:].any()
 
 
+def test_one_step_is_the_shortest_episode(refused):
+    found = collect_vector(Counting("NextStep"), linear_policy(2, 2), horizon=1, key=jax.random.key(0))
+    assert found.active.shape == (1, 3)
+    with refused("the horizon is 0"):
+        collect_vector(Counting("NextStep"), linear_policy(2, 2), horizon=0, key=jax.random.key(0))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -97,6 +97,13 @@ def test_both_versions_walk_the_same_path_from_the_same_draws(noise_model):
         np.testing.assert_allclose(info["features"], expected[3][index], rtol=1e-12, atol=1e-14)
 
 
+def test_the_spaces_are_the_square_and_the_bounds_of_the_world():
+    env = gaussian_grid_env()
+    assert (env.observation_space.low.tolist(), env.observation_space.high.tolist()) == ([-1.0] * 2, [1.0] * 2)
+    low, high = GaussianGrid().bounds
+    assert (env.action_space.low.tolist(), env.action_space.high.tolist()) == (list(low), list(high))
+
+
 def test_gymnasiums_own_checker_is_content():
     check_env(gymnasium.make(register_gaussian_grid(), noise=0.1).unwrapped)
 

@@ -12,7 +12,7 @@ import scipy.sparse
 from robustirl import envs
 from robustirl._runtime import double_precision
 from robustirl.envs import graphs
-from robustirl.envs.graph_edges import as_edges
+from robustirl.envs.graph_edges import as_edges, read_edges
 from robustirl.envs.graphs import successor_table
 from robustirl.mdp import DenseKernel, WrongActionKernel
 from robustirl.planning import solve, state_occupancy
@@ -129,7 +129,8 @@ BAD = {
     "shape": ({"graph": [[0, 1, 2]]}, ["(1, 3)", "(E, 2)"]),
     "floats": ({"graph": [[0.5, 1.0]]}, ["float64", "whole numbers"]),
     "oblong": ({"graph": scipy.sparse.coo_array((2, 3))}, ["(2, 3)", "square"]),
-    "reward": ({"graph": PATH, "rewards": [1.0]}, ["(1,)", "N = 4"]),
+    "reward": ({"graph": PATH, "rewards": [1.0]}, ["(1,)", "but (N,) is needed with N = 4 nodes"]),
+    "features": ({"graph": PATH, "features": [1.0] * 4}, ["(4,)", "but (N, d) is needed with N = 4 nodes"]),
     "nodes": ({"graph": PATH, "num_nodes": 2}, ["number of nodes", "4"]),
 }
 
@@ -138,6 +139,15 @@ BAD = {
 def test_bad_graphs_are_refused_by_node(given, words, refused):
     with refused(*words):
         envs.from_graph(**given)
+
+
+def test_a_graph_without_edges_has_one_node(refused):
+    assert read_edges([], None, directed=False)[1] == 1
+    assert read_edges([], 1, directed=False)[1] == 1
+    assert read_edges([[0, 2]], None, directed=False)[1] == read_edges([[0, 2]], 3, directed=False)[1] == 3
+    for edges, nodes in (([], 0), ([[0, 2]], 2)):
+        with refused(f"the number of nodes is {nodes}"):
+            read_edges(edges, nodes, directed=False)
 
 
 def test_edges_may_be_counted_through_once():
@@ -172,6 +182,10 @@ def test_dimacs_files_are_read(tmp_path, refused):
         cut.write_text(f"p tw {word} 1\n1 2\n")
         with refused(f"says '{word[:9]}", "for the number of nodes", "a whole number of at most"):
             envs.read_graph(cut)
+    for path, why in ((tmp_path / "none", "(No such file or directory)"), (tmp_path / "d.gz", "(Not a gzipped file")):
+        (tmp_path / "d.gz").write_text("p tw 3 2\n")
+        with refused(f"{path} cannot be read {why}", "give the path of a DIMACS graph"):
+            envs.read_graph(path)
     cut.write_text("1 2\n")
     with refused("does not begin"):
         envs.read_graph(cut)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
@@ -313,3 +314,21 @@ def test_the_likelihood_of_episodes_without_moves_is_unknown(monkeypatch):
     # Deviations from the mean, -2, are 1 in the first episode and 0 - 1 in the second.
     told |= {"found": np.array([-1.0, -2.0, -3.0]), "episodes": np.array([0, 1, 1])}
     assert alpha_selection._per_episode(None, None, walks) == (-2.0, pytest.approx(np.sqrt(2) / 3))
+
+
+@pytest.mark.parametrize(
+    ("gap", "least", "axes", "avoidable"),
+    [
+        (0.5, 0.2, 1, 0.3),
+        (0.5, 0.6, 1, 0.0),  # The bound is as good as its solver.
+        (alpha_selection.SMALL_GAP, 0.0, 1, 0.0),  # Too small to look at.
+        (alpha_selection.SMALL_GAP * 1.5, 0.0, 1, alpha_selection.SMALL_GAP * 1.5),
+        (0.5, 0.2, 2, 0.0),  # States and actions are not looked at.
+    ],
+)
+def test_the_avoidable_gap_is_what_is_beyond_the_closest_policy(gap, least, axes, avoidable, monkeypatch):
+    found = SimpleNamespace(diagnosis=SimpleNamespace(least_gap=np.array(least)))
+    monkeypatch.setattr(alpha_selection, "with_least_gap", lambda fit, mdp: found)
+    standard = SimpleNamespace(reward=np.zeros((3,) * axes))
+    world: Any = None
+    assert alpha_selection._avoidable_gap(world, standard, gap) == pytest.approx(avoidable)  # pyright: ignore

@@ -43,6 +43,14 @@ def test_actions_are_translated_for_the_environments():
         world.close()
 
 
+def test_seeds_and_horizons_have_limits(refused):
+    for given in ({"seed": 0, "horizon": 1}, {"seed": 2**32 - 1}):
+        from_gymnasium_vector("CartPole-v1", environments=1, **given).close()
+    for given, words in (({"seed": 2**32}, "the seed is 4294967296"), ({"horizon": 0}, "the horizon is 0")):
+        with refused(words):
+            from_gymnasium_vector("CartPole-v1", environments=1, **given)
+
+
 def test_one_late_episode_is_enough_to_refuse_environments_that_begin_anew_together():
     carts = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
     world = from_gymnasium_vector(carts, horizon=5)

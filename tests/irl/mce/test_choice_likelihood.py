@@ -74,6 +74,9 @@ def test_one_state_is_a_logit():
     assert found.standard_errors("sandwich")[0] == pytest.approx(np.sqrt(75 / 16 + 225 / 16) / 18.75)
     assert found.standard_errors("grouped")[0] == pytest.approx(np.sqrt(2 * 12.5**2) / 18.75)
     held = fit(ONE_STATE, rows, reward=bonus, objective="likelihood", penalty=10.0)
+    taken = np.asarray(held.history.planner_steps)
+    assert taken[0] >= 1  # Both plans together, from a start that is no better than any other.
+    assert (taken >= 0).all()
     b = float(held.parameters[0])
     assert 10 * b == pytest.approx(75 - 100 / (1 + np.exp(-b)), abs=1e-6)
     # α = 0.8: the opponent takes the action without the bonus, so that 0.8 p = 0.75.

@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -14,6 +15,29 @@ from robustirl.irl.mce import programs, stretches
 
 WORLD = envs.ThreeState().mdp()
 RHO = [0.1, 0.8, 0.1]
+
+
+@pytest.mark.parametrize(("stop_at", "steps"), [(None, 5), (2, 2), (5, 5)])
+def test_stretches_end_with_the_fit_or_when_a_callback_says_so(stop_at, steps, monkeypatch):
+    taken = []
+
+    def advance(problem, state, until):
+        assert until <= 5  # Nothing is left after that.
+        taken.append(until)
+        return SimpleNamespace(step=until)
+
+    monkeypatch.setattr(stretches, "advance_compiled", advance)
+    monkeypatch.setattr(stretches, "next_length", lambda *_: 1)
+    loop = SimpleNamespace(
+        is_over=lambda state: state.step == 5,
+        report=lambda state: state.step,
+        finish=lambda state, stopped: (state.step, stopped),
+    )
+    given = [] if stop_at is None else [lambda step: step < stop_at]
+    monkeypatch.setattr(stretches, "ask", lambda callbacks, step: not callbacks[0](step))
+    found = stretches.run_in_stretches(SimpleNamespace(steps=4), loop, SimpleNamespace(step=0), given)
+    assert found == (steps, steps < 5)  # Stopped at its end, it was over anyway.
+    assert taken == list(range(1, steps + 1))
 
 
 def test_stretches_give_the_numbers_of_single_steps():

@@ -153,7 +153,7 @@ def test_options_that_cannot_be_run_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="--steps is 5"):
         PhysicsStudy(steps=5).requested()
     with pytest.raises(InvalidInputError, match="cart-pole-swing-up has no parameter 'weight'"):
-        PhysicsStudy(parameters=("weight",)).requested()[0].check()
+        PhysicsStudy(parameters=("weight",)).requested()
     for option in ("seeds", "episodes", "fewer"):
         with pytest.raises(InvalidInputError, match=f"--{option} is 0"):
             PhysicsStudy(**{option: (0,) if option == "fewer" else 0}).requested()

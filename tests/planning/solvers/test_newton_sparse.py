@@ -1,5 +1,7 @@
 """Newton's method with sparse factorizations: the systems themselves, and the loop in Python."""
 
+from types import SimpleNamespace
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,9 @@ import pytest
 from robustirl import envs
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.chains import BandedChain, DenseChain, DisturbedChain, ListChain
-from robustirl.planning.solvers.newton_sparse import solve_sparse
+from robustirl.planning.iterates import iterate
+from robustirl.planning.solvers import newton_sparse as solver_file
+from robustirl.planning.solvers.newton_sparse import NewtonSparse, solve_sparse
 from tests.planners import newton, newton_sparse
 
 RNG = np.random.default_rng(0)
@@ -63,3 +67,22 @@ def test_where_there_is_nothing_to_choose_one_step_is_all():
     walk = MDP(RNG.dirichlet(np.ones(5), size=(5, 1)), discount=0.9)
     found = newton_sparse(walk, RNG.normal(size=5), initial_value=np.zeros(5))
     assert int(found.verdict.iterations) == 1
+
+
+def test_sweeps_follow_steps_that_brought_nothing_and_are_doubled_each_time(monkeypatch):
+    # What a look finds: a residual that stays, stays, and is halved.
+    sizes, swept = iter([1.0, 1.0, 1.0, 0.25, 0.0]), []
+
+    def look(columns, value, rule, steps):
+        size = next(sizes)
+        return iterate(value, value + size, "chain", steps), size == 0
+
+    monkeypatch.setattr(solver_file, "column_game", lambda *_: "columns")
+    monkeypatch.setattr(solver_file, "_look", look)
+    monkeypatch.setattr(solver_file, "solve_sparse", lambda chain, discount, fault: fault)
+    monkeypatch.setattr(solver_file, "_sweep", lambda columns, value, count: swept.append(int(count)) or value)
+    monkeypatch.setattr(solver_file, "_finish", lambda problem, columns, value, steps: (value.tolist(), int(steps)))
+    game = SimpleNamespace(mdp=SimpleNamespace(discount=0.5))
+    problem = SimpleNamespace(game=game, reward=None, temperatures=None, start=jnp.zeros(1), cold=False, rule=None)
+    assert NewtonSparse(sweeps=3).run(problem, None) == ([1 + 1 + 1 + 0.25], 4)  # pyright: ignore
+    assert swept == [6, 12]  # Nothing after the first step, and nothing once the residual is halved.
