@@ -15,6 +15,7 @@ from robustirl.irl import RobustIRL, alpha_selection, select_alpha
 from robustirl.irl.alpha_rules import AlphaCurves, admissible_candidates, choose_candidate
 from robustirl.mdp import MDP
 from tests.demonstrations.estimation.test_alpha import CASES, truth
+from tests.invented import selection
 
 ALPHAS = np.array([1.0, 0.9, 0.8])
 
@@ -332,3 +333,9 @@ def test_the_avoidable_gap_is_what_is_beyond_the_closest_policy(gap, least, axes
     standard = SimpleNamespace(reward=np.zeros((3,) * axes))
     world: Any = None
     assert alpha_selection._avoidable_gap(world, standard, gap) == pytest.approx(avoidable)  # pyright: ignore
+
+
+def test_a_selection_says_whether_it_is_decisive():
+    for decisive, words in ((True, "α = {:g}, decisive"), (False, "α = {:g}, not decisive")):
+        one = dataclasses.replace(selection(), decisive=decisive)
+        assert words.format(one.alpha) in repr(one)

@@ -343,7 +343,7 @@ def measure_returns(
             f"{len(worlds)} worlds, {len(policies)} policies and {len(keys)} keys were given, but as many of each are"
             " needed, one at least."
         )
-    keys = [as_key(key) for key in keys]
+    keys, episodes = [as_key(key) for key in keys], as_count("episodes", episodes, 1)
     for world, policy in zip(worlds, policies, strict=True):
         require_policy(world, policy)
     hosts = [world for world in worlds if isinstance(world, HostWorld)]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from robustirl.envs import physics
+from robustirl.envs.physics import mujoco as module
 from robustirl.envs.physics.mujoco import (
     FACTORS,
     MujocoEquations,
@@ -238,3 +239,26 @@ def test_options_of_the_engine():
         _action_bounds(SimpleNamespace(nu=0))
     turned = np.array([[0.0, 1, 0.6], [0, 0, 0.0], [1, 0, 0.8]]).ravel()
     np.testing.assert_allclose(_line(np.array([1.0, 2.0, 3.0]), turned, 0.5), [[0.7, 2.6], [1.3, 3.4]])
+
+
+def test_equations_take_the_options_they_are_given(monkeypatch):
+    class Model:
+        nbody, nu, actuator_ctrllimited, actuator_ctrlrange = 2, 1, (0,), ((0.0, 0.0),)
+
+        def __init__(self):
+            self.opt = SimpleNamespace(iterations=100, ls_iterations=50, integrator=3)
+
+        def body(self, index):
+            return SimpleNamespace(name=("world", "arm")[index])
+
+    engine = SimpleNamespace(MjModel=Model, mjtIntegrator=SimpleNamespace(mjINT_EULER=0))
+    monkeypatch.setattr(module, "_mujoco", lambda: engine)
+    plain = module.MujocoEquations("arm", Model(), horizon=1, frame_skip=1)
+    assert vars(plain.model.opt) == {"iterations": 100, "ls_iterations": 50, "integrator": 3}
+    assert (plain.horizon, plain.frame_skip, plain.bodies) == (1, 1, ("world", "arm"))
+    assert set(plain.defaults.values()) == {1.0}
+    quick = module.MujocoEquations("arm", Model(), iterations=(4, 8), integrator="euler")
+    assert vars(quick.model.opt) == {"iterations": 4, "ls_iterations": 8, "integrator": 0}
+    for name, words in (("horizon", "the horizon is 0"), ("frame_skip", "frame_skip is 0")):
+        with pytest.raises(InvalidInputError, match=words):
+            module.MujocoEquations("arm", Model(), **{name: 0})

@@ -1,5 +1,6 @@
 """Batches of imitation with stand-ins for the training: who is trained with whom, what is told, what is returned."""
 
+import contextlib
 from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any
@@ -82,6 +83,30 @@ def test_the_closest_valid_fit_is_returned():
     ]
     assert closest(fits) is fits[2]
     assert closest(fits[1:2]) is fits[1]
+
+
+@pytest.mark.parametrize(("kind", "shares"), [(int, [0.25, 1.0]), (str, [0.125, 0.5, 0.625, 1.0])])
+def test_the_bar_shows_the_share_of_all_fits(kind, shares, monkeypatch):
+    # Environments that step themselves (here the words) are trained one after the other.
+    shown = []
+
+    @contextlib.contextmanager
+    def bar(label, total, *, show):
+        assert (label, total, show) == ("learning", 1.0, True)
+        yield lambda done, text: shown.append((done, text))
+
+    def run(problem, start, callbacks, **_):
+        for steps in (1, 4):
+            callbacks[-1](SimpleNamespace(steps=steps, total=4, accuracy=0.75))
+        return ["fit"] * len(problem.worlds), False
+
+    problems = lambda worlds, *_: SimpleNamespace(worlds=worlds, begin=lambda: "begun")  # noqa: E731
+    for name, replacement in (("progress_bar", bar), ("run_with_callbacks", run), ("_Problem", problems)):
+        monkeypatch.setattr(module, name, replacement)
+    monkeypatch.setattr(module, "HostWorld", kind)
+    given: Any = WORLDS[:2]
+    assert fit_imitation_many(given, SEEN[:2], keys=KEYS[:2], progress=True, throw=False) == ["fit", "fit"]
+    assert shown == [(share, "75% of the steps told apart") for share in shares]
 
 
 def test_how_far_a_training_has_come():
