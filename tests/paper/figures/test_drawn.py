@@ -289,6 +289,22 @@ def test_a_figure_shows_what_it_showed(name):
     plt.close("all")
 
 
+def test_a_single_alpha_stands_at_its_levels_and_no_run_is_cut_off():
+    records = [one for one in physics_records() if one.spec.method != "alpha=0.9"]
+    large = [one.spec.method == "alpha=1" and one.spec.seed == 3 for one in records]
+    records = [
+        dataclasses.replace(one, learner_return=400.0) if far else one for one, far in zip(records, large, strict=True)
+    ]
+    left, right = figure_physics(records).axes
+    (drawn,) = [line for line in left.lines if line.get_label() == "α = 1"]
+    assert list(drawn.get_xdata()) == [1.0, 1.5]
+    highest = max(max(line.get_ydata()) for line in left.lines)
+    assert highest > 3
+    assert left.get_ylim()[1] == pytest.approx(highest + 0.05)
+    assert right.get_ylim() == pytest.approx((-0.1, 1.15))
+    plt.close("all")
+
+
 @pytest.mark.parametrize(("levels", "ticks"), [(4, 4), (10, 5), (24, 6)])
 def test_the_scale_of_a_landscape_has_about_five_ticks(monkeypatch, levels, ticks):
     monkeypatch.setattr(landscape, "LEVELS", levels)
