@@ -48,7 +48,8 @@ def main() -> None:
     row["build_seconds"], world = seconds(lambda: town(side, devices))
     if given.whole_vectors:
         lists: Any = world.kernel.successor_lists()
-        world = replace_parts(world, kernel=eqx.tree_at(lambda k: k.inflow, lists, None, is_leaf=lambda x: x is None))
+        parts = lambda k: (k.inflow, k.halved)  # noqa: E731
+        world = replace_parts(world, kernel=eqx.tree_at(parts, lists, (None, None), is_leaf=lambda x: x is None))
     row |= {"kernel": type(world.kernel).__name__, "strip": getattr(world.kernel, "strip", None)}
     row["kernel_bytes_a_state"] = sum(leaf.nbytes for leaf in jax.tree.leaves(world.kernel)) / world.num_states
     reward = rewards(world.num_states)

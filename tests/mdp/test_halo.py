@@ -142,7 +142,9 @@ def test_moves_beyond_the_next_device_keep_lists_of_the_world(caplog):
     lists = SuccessorKernel([[[3]], [[1]], [[2]], [[3]]], np.ones((4, 1, 1)))
     mesh: Any = SimpleNamespace(size=2)
     with caplog.at_level("INFO", "robustirl"):
-        assert _with_halo(lists, mesh) is lists
+        whole: Any = _with_halo(lists, mesh)
+    assert isinstance(whole, SuccessorKernel)
+    assert whole.places is lists.places
     assert "a move leads 3 states away, beyond the 2 states of the next device" in caplog.text
     near = SuccessorKernel([[[2]], [[1]], [[2]], [[3]]], np.ones((4, 1, 1)))
     assert isinstance(_with_halo(near, mesh), HaloKernel)  # As far as the next device has states.

@@ -20,6 +20,7 @@ from robustirl._runtime.files import read_arrays as read_arrays
 from robustirl._runtime.files import require_kinds as require_kinds
 from robustirl._runtime.files import short_repr as short_repr
 from robustirl._runtime.forks import jax_is_at_work as jax_is_at_work
+from robustirl._runtime.fusion import unfused as unfused
 from robustirl._runtime.interrupts import hold_interrupts as hold_interrupts
 from robustirl._runtime.interrupts import keep_termination as keep_termination
 from robustirl._runtime.interrupts import one_interrupt as one_interrupt
@@ -48,6 +49,7 @@ from robustirl._runtime.progress import Report as Report
 from robustirl._runtime.progress import ignore_progress as ignore_progress
 from robustirl._runtime.progress import progress_bar as progress_bar
 from robustirl._runtime.reading import excess as excess
+from robustirl._runtime.reading import is_file as is_file
 from robustirl._runtime.reading import is_folder as is_folder
 from robustirl._runtime.reading import read_regular as read_regular
 from robustirl._runtime.representation import PlainModule as PlainModule

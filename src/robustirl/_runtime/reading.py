@@ -50,6 +50,19 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a file is there; of a name that no file can have, that there is none.
+
+    Example:
+        >>> is_file(Path("x" * 300)), is_file(Path("/"))
+        (False, False)
+    """
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def excess(size: int) -> str:
     """Return why something of this size does not fit into memory, or nothing if it does."""
     available = available_bytes()

@@ -38,6 +38,8 @@ from robustirl.mdp.game import as_alpha as as_alpha
 from robustirl.mdp.game import as_game as as_game
 from robustirl.mdp.game import as_local_alpha as as_local_alpha
 from robustirl.mdp.halo import HaloKernel as HaloKernel
+from robustirl.mdp.halves import AbstractHalves as AbstractHalves
+from robustirl.mdp.halves import without_halves as without_halves
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size

@@ -7,7 +7,6 @@ than lists of successors, and far faster the other way round, where lists must s
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -21,13 +20,13 @@ from robustirl.mdp import checks
 from robustirl.mdp.arguments import as_list
 from robustirl.mdp.chains import BandedChain
 from robustirl.mdp.gathers import MOST_UNROLLED, by_action
+from robustirl.mdp.halves import AbstractHalves, coloring_row, shifted_halves
+from robustirl.mdp.independent import LEAST_STATES
 from robustirl.mdp.kernel import AbstractKernel, require_row_sums
 from robustirl.mdp.listed import ListedKernel
+from robustirl.mdp.shifts import shifted, shifted_sum
 from robustirl.mdp.successors import SuccessorKernel
 from robustirl.types import ArrayLike
-
-if TYPE_CHECKING:
-    pass
 
 MOST_OFFSETS = 16  # Distances; with many more, most weights of a kernel would be zeros.
 
@@ -40,6 +39,8 @@ class BandedKernel(ListedKernel):
         weights: `[J, A, S]`, w(j,a,s), the chance that action a leads from s to s + d_j. It is zero where s + d_j is no
             state, and all zero for an action that does not exist in s.
         leaky: Accept rows that sum to less than one, as in `DenseKernel`.
+        spread: Whether states are to be spread over devices, as `shard_states` does: devices then send each other as
+            little as can be, and no states are eliminated.
 
     Example:
         >>> kernel = BandedKernel((1, 0), [[[1.0, 0.0]], [[0.0, 1.0]]])  # A step to the right, as far as there is room.
@@ -49,17 +50,21 @@ class BandedKernel(ListedKernel):
 
     weights: Float[Array, "J A S"]
     offsets: tuple[int, ...] = eqx.field(static=True)
+    row: int | None = eqx.field(static=True)  # See `halves.py`.
     leaky: bool = eqx.field(static=True)
+    spread: bool = eqx.field(static=True)
 
-    def __init__(self, offsets: Sequence[int], weights: ArrayLike, *, leaky: bool = False):
+    def __init__(self, offsets: Sequence[int], weights: ArrayLike, *, leaky: bool = False, spread: bool = False):
         given = as_list("the offsets", offsets, "a sequence of whole numbers")
         self.offsets = tuple(checks.as_count("an offset", offset, -checks.MOST) for offset in given)
+        self.row = None
         if checks.concrete(weights):
             array = checks.as_floats("the weights of the diagonals", weights)
             _check_diagonals(self.offsets, array, leaky)
             weights = array
+            self.row = None if spread or array.shape[2] <= LEAST_STATES else coloring_row(self.offsets, array)
         self.weights = as_float(weights)
-        self.leaky = leaky
+        self.leaky, self.spread = leaky, spread
 
     @property
     def num_states(self) -> int:
@@ -70,12 +75,12 @@ class BandedKernel(ListedKernel):
         return self.weights.shape[1]
 
     def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
-        shifted = [jnp.roll(value, -d) for d in self.offsets]
-        return [sum(w[a] * v for w, v in zip(self.weights, shifted, strict=True)) for a in range(self.num_actions)]  # pyright: ignore[reportReturnType]
+        moved = shifted(value, self.offsets, self.num_states, rotate=self.spread)
+        return [sum(w[a] * v for w, v in zip(self.weights, moved, strict=True)) for a in range(self.num_actions)]  # pyright: ignore[reportReturnType]
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
         if self.num_actions > MOST_UNROLLED:
-            return sum(w * jnp.roll(value, -d) for w, d in zip(self.weights, self.offsets, strict=True)).T  # pyright: ignore
+            return shifted_sum(self.weights, self.offsets, value, rotate=self.spread).T  # pyright: ignore[reportArgumentType]
         return jnp.stack(self.columns(value), -1)
 
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
@@ -83,9 +88,15 @@ class BandedKernel(ListedKernel):
 
     def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> BandedChain:
         if isinstance(shares, jax.Array):
-            return BandedChain(tuple((shares * w).sum(0) for w in self.weights), self.offsets)
+            return self._chain(tuple((shares * w).sum(0) for w in self.weights))
         weights = tuple(sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)
-        return BandedChain(weights, self.offsets)  # pyright: ignore[reportArgumentType]
+        return self._chain(weights)  # pyright: ignore[reportArgumentType]
+
+    def _chain(self, weights: tuple[Float[Array, " S"], ...]) -> BandedChain:
+        return BandedChain(weights, self.offsets, self.row, self.spread)
+
+    def halves(self) -> AbstractHalves | None:
+        return None if self.row is None else shifted_halves(self.weights, self.offsets, self.row)  # pyright: ignore
 
     def row_sums(self) -> Float[Array, "S A"]:
         if checks.in_host_memory(self.weights):

@@ -15,6 +15,8 @@ from jaxtyping import Array, Float, Int
 
 from robustirl._runtime import DeviceModule
 from robustirl.mdp.gathers import gather_sum
+from robustirl.mdp.halves import AbstractHalves, HalvedLists, shifted_halves
+from robustirl.mdp.shifts import shifted_sum
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -53,6 +55,10 @@ class AbstractChain(DeviceModule):
 
     def rank_one(self) -> RankOne | None:
         """Return the rank-one part, P = B + w uᵀ, if the chain is stored with one."""
+        return None
+
+    def halves(self) -> AbstractHalves | None:
+        """Return the chain cut by a set of states that do not lead to one another, if one is known (`halves.py`)."""
         return None
 
 
@@ -109,6 +115,7 @@ class ListChain(AbstractChain):
     places: Int[Array, "J S"]
     weights: tuple[Float[Array, " S"], ...] | Float[Array, "J S"]
     inflow: Inflow | None = None
+    halved: HalvedLists | None = None
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
         return gather_sum(self.places, self.weights, value)
@@ -128,6 +135,9 @@ class ListChain(AbstractChain):
             return super().transpose()
         stacked = self.weights if isinstance(self.weights, jax.Array) else jnp.stack(self.weights)
         return self.inflow.transposed(self, stacked)
+
+    def halves(self) -> AbstractHalves | None:
+        return None if self.halved is None else self.halved.halves(self.weights)
 
     def sparse_part(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.
@@ -154,12 +164,21 @@ class BandedChain(AbstractChain):
 
     weights: tuple[Float[Array, " S"], ...]
     offsets: tuple[int, ...] = eqx.field(static=True)
+    row: int | None = eqx.field(static=True, default=None)
+    spread: bool = eqx.field(static=True, default=False)
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
-        return sum(w * jnp.roll(value, -d) for w, d in zip(self.weights, self.offsets, strict=True))  # pyright: ignore[reportReturnType]
+        return shifted_sum(self.weights, self.offsets, value, rotate=self.spread)
 
     def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
         return sum(jnp.roll(w * measure, d) for w, d in zip(self.weights, self.offsets, strict=True))  # pyright: ignore[reportReturnType]
+
+    def transpose(self) -> "BandedChain":
+        weights = tuple(jnp.roll(w, d) for w, d in zip(self.weights, self.offsets, strict=True))
+        return BandedChain(weights, tuple(-d for d in self.offsets), self.row, self.spread)
+
+    def halves(self) -> AbstractHalves | None:
+        return None if self.row is None else shifted_halves(self.weights, self.offsets, self.row)
 
     def sparse_part(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.

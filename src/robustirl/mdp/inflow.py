@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import DeviceModule
 from robustirl.mdp.chains import AbstractChain
 from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
+from robustirl.mdp.halves import AbstractHalves, HalvedLists, halved_lists
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -32,6 +33,7 @@ class PredecessorList(DeviceModule):
         more_sources: `[O]`, the sources of the entries that did not fit,
         more_entries: `[O]`, the entries; -1 for a few that were added, so that worlds of about one size share programs,
         more_targets: `[O]`, and where they lead.
+        halved: These lists cut by an independent set of states, if one is known and all entries fit.
     """
 
     sources: Int[Array, "D S"]
@@ -39,6 +41,7 @@ class PredecessorList(DeviceModule):
     more_sources: Int[Array, " O"]
     more_entries: Int[Array, " O"]
     more_targets: Int[Array, " O"]
+    halved: HalvedLists | None = None
 
     def transposed(self, chain: AbstractChain, weights: Float[Array, "J S"]) -> "PredecessorChain":
         """Return the transpose of a chain over successors, whose weights are given as one array."""
@@ -48,7 +51,7 @@ class PredecessorList(DeviceModule):
         else:
             rows = jax.lax.map(lambda row: _present(flat, row), self.entries)
         more = _present(flat, self.more_entries)
-        return PredecessorChain(chain, self.sources, rows, self.more_sources, more, self.more_targets)
+        return PredecessorChain(chain, self.sources, rows, self.more_sources, more, self.more_targets, self.halved)
 
 
 class PredecessorChain(AbstractChain):
@@ -60,6 +63,7 @@ class PredecessorChain(AbstractChain):
     more_places: Int[Array, " O"]
     more_weights: Float[Array, " O"]
     more_targets: Int[Array, " O"]
+    halved: HalvedLists | None = None
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
         most = gather_sum(self.places, self.weights, value)
@@ -73,6 +77,9 @@ class PredecessorChain(AbstractChain):
     def transpose(self) -> AbstractChain:
         return self.chain
 
+    def halves(self) -> AbstractHalves | None:
+        return None if self.halved is None else self.halved.halves(self.weights)
+
     def sparse_part(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
@@ -83,8 +90,12 @@ def _present(flat: Float[Array, " N"], row: Int[Array, " S"]) -> Float[Array, " 
     return jnp.where(row >= 0, take(flat, jnp.maximum(row, 0)), 0)
 
 
-def list_predecessors(targets: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J S"]) -> PredecessorList:
+def list_predecessors(
+    targets: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J S"], chosen: Bool[np.ndarray, " S"] | None = None
+) -> PredecessorList:
     """Return the predecessors of a list of successors, leaving out the entries that are not used; on the host.
+
+    If an independent set of states is `chosen`, the lists are also cut by it.
 
     Example:
         >>> found = list_predecessors(np.array([[1, 1, 0]]), np.array([[True, True, True]]))
@@ -104,12 +115,14 @@ def list_predecessors(targets: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J
     entries[rank[inside], goals[inside]] = numbers[inside]
     rest = numbers[~inside]
     further = _rounded_up(rest.size) - rest.size
+    sources = np.where(entries >= 0, entries % size, 0)
     return PredecessorList(
-        sources=_indices(np.where(entries >= 0, entries % size, 0)),
+        sources=_indices(sources),
         entries=_indices(entries),
         more_sources=_indices(np.pad(rest % size, (0, further))),
         more_entries=_indices(np.pad(rest, (0, further), constant_values=-1)),
         more_targets=_indices(np.pad(goals[~inside], (0, further))),
+        halved=None if chosen is None or rest.size else halved_lists(sources, entries >= 0, chosen),
     )
 
 

@@ -19,6 +19,7 @@ from robustirl._runtime import DeviceModule, as_float, sum_tolerance, warn_renam
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import AbstractChain, DenseChain, RankOne
+from robustirl.mdp.halves import AbstractHalves
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class AbstractKernel(DeviceModule):
 
     def rank_one(self) -> RankOne | None:
         """Return the rank-one part, T = (1-w) B + w u wherever there is an action, if the kernel is stored with one."""
+        return None
+
+    def halves(self) -> AbstractHalves | None:
+        """Return the kernel cut by a set of states that do not lead to one another, if one is known (`halves.py`)."""
         return None
 
     def successor_lists(self) -> "SuccessorKernel | None":

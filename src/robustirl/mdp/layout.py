@@ -5,10 +5,17 @@ list of the state's successors, with a probability for each of them and each act
 state has neighbors: five instead of twenty for four moves of a grid that may slip to any side.
 """
 
-import numpy as np
-from jaxtyping import Float, Int
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from robustirl.mdp.halves import HalvedLists, halved_lists
+from robustirl.mdp.independent import independent_states
 from robustirl.mdp.inflow import PredecessorList, list_predecessors
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 LEAST_STATES = 1024  # Up to here worlds keep the shapes they are given, so that they share compiled programs.
 MOST_WIDENED = 2.5  # A shared list may be so many times as long as those of the actions: it stores more zeros.
@@ -54,11 +61,39 @@ def _shared(places: np.ndarray, weights: np.ndarray, longest: int) -> Lists | No
     return union[:, None], flat.reshape(width, actions, states)
 
 
-def inflow_of(places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A S"]) -> PredecessorList | None:
-    """Return the lists of predecessors of a large world; None for a small one."""
+class Flows(NamedTuple):
+    """What a large world of lists knows of its moves besides the lists themselves.
+
+    Attributes:
+        inflow: The predecessors of every state.
+        halved: The lists cut by an independent set of states, if there is a large one.
+    """
+
+    inflow: PredecessorList | None = None
+    halved: HalvedLists | None = None
+
+
+def flows_of(places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A S"]) -> Flows:
+    """Return what a large world knows of its moves; nothing for a small one."""
     states = places.shape[-1]
     if states <= LEAST_STATES:
-        return None
-    shared = places.shape[1] < weights.shape[1]
-    used = (weights > 0).any(1, keepdims=True) if shared else weights > 0
-    return list_predecessors(places.reshape(-1, states), used.reshape(-1, states))
+        return Flows()
+    lists, used = places.reshape(-1, states), used_entries(places, weights).reshape(-1, states)
+    chosen = independent_states(neighbors_of(lists, used))
+    return Flows(list_predecessors(lists, used, chosen), None if chosen is None else halved_lists(lists, used, chosen))
+
+
+def used_entries(places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A S"]) -> Bool[np.ndarray, "K B S"]:
+    """Return which entries of the lists some action takes."""
+    used = np.asarray(weights > 0)
+    return np.asarray(used.any(1, keepdims=True)) if places.shape[1] < weights.shape[1] else used
+
+
+def neighbors_of(lists: Int[np.ndarray, "*J S"], used: Bool[np.ndarray, "*J S"]) -> "scipy.sparse.csr_array":
+    """Return which states lead to which, as a sparse matrix `[S, S]`."""
+    import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+    size = lists.shape[-1]
+    states = np.broadcast_to(np.arange(size), lists.shape)[used]
+    content = (np.ones(states.size, np.float32), (states, lists[used]))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array(content, shape=(size, size)))

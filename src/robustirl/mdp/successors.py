@@ -24,9 +24,10 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.chains import ListChain
 from robustirl.mdp.gathers import MOST_UNROLLED, by_action, gather_sum, take
+from robustirl.mdp.halves import AbstractHalves, HalvedLists
 from robustirl.mdp.inflow import PredecessorList
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel, require_row_sums, require_same_size
-from robustirl.mdp.layout import inflow_of, laid_out
+from robustirl.mdp.layout import Flows, flows_of, laid_out, neighbors_of, used_entries
 from robustirl.types import AnyArray, ArrayLike
 
 if TYPE_CHECKING:
@@ -57,16 +58,17 @@ class SuccessorKernel(AbstractKernel):
     places: Int[Array, "K B S"]  # B is |A|, or 1 where all actions of a state share one list.
     weights: Float[Array, "K A S"]
     inflow: PredecessorList | None
+    halved: HalvedLists | None
     leaky: bool = eqx.field(static=True)
 
     def __init__(self, next_states: ArrayLike, probabilities: ArrayLike, *, leaky: bool = False):
-        self.inflow = None
+        self.inflow = self.halved = None
         if checks.concrete(next_states, probabilities):
             array = checks.as_floats("the probabilities of the successors", probabilities)
             next_states = _as_indices(next_states)
             _check_successors(next_states, array, leaky)
             places, probabilities = laid_out(next_states, array)
-            self.inflow = inflow_of(places, probabilities)
+            self.inflow, self.halved = flows_of(places, probabilities)
         else:
             places, probabilities = (jnp.transpose(x, (2, 1, 0)) for x in (next_states, probabilities))  # pyright: ignore
         # 32 bits number two thousand million states and halve the memory of the list.
@@ -125,7 +127,7 @@ class SuccessorKernel(AbstractKernel):
             weights = tuple(_sum(share * w[a] for a, share in enumerate(shares)) for w in self.weights)
         else:
             weights = tuple(share * w[a] for w in self.weights for a, share in enumerate(shares))
-        return ListChain(places, weights, self.inflow)
+        return ListChain(places, weights, self.inflow, self.halved)
 
     def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
         """Return the chain of a policy as a matrix of |S|² numbers, for direct solvers only."""
@@ -134,6 +136,10 @@ class SuccessorKernel(AbstractKernel):
         rows = jnp.arange(self.num_states)[:, None, None]
         empty = jnp.zeros((self.num_states, self.num_states), weights.dtype)
         return empty.at[rows, self.next_states].add(weights)
+
+    def halves(self) -> AbstractHalves | None:
+        # Actions with lists of their own would need as many of them in halves.
+        return self.halved.halves(self.weights) if self.halved is not None and self._shared else None
 
     def row_sums(self) -> Float[Array, "S A"]:
         if checks.in_host_memory(self.weights):
@@ -158,29 +164,24 @@ class SuccessorKernel(AbstractKernel):
         weights[0, 0, size:] = 1
         places = np.broadcast_to(np.arange(states, dtype=np.int32), (length, lists, states)).copy()
         places[..., :size] = self.places
-        inflow = None if self.inflow is None else inflow_of(places, weights)
-        changed = (jnp.asarray(places), as_float(weights), inflow)
-        parts = lambda k: (k.places, k.weights, k.inflow)  # noqa: E731
-        return eqx.tree_at(parts, self, changed, is_leaf=lambda leaf: leaf is None)
+        return self._with_lists(places, weights)
 
     def order_key(self) -> Int[Array, "K B S"]:
         return self.places
 
     def neighbors(self) -> "scipy.sparse.csr_array":
-        import scipy.sparse  # Here, so that `import robustirl` stays light.
-
         places, weights = np.asarray(self.places), np.asarray(self.weights)
-        used = weights.any(1, keepdims=True) if self._shared else weights > 0
-        states = np.broadcast_to(np.arange(self.num_states), used.shape)[used]
-        ones = np.ones(states.size, np.float32)
-        size = self.num_states
-        return scipy.sparse.csr_array(scipy.sparse.coo_array((ones, (states, places[used])), shape=(size, size)))
+        return neighbors_of(places, used_entries(places, weights))
 
     def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "SuccessorKernel":
         places, weights = rank[np.asarray(self.places)[..., order]], np.asarray(self.weights)[..., order]
-        inflow = None if self.inflow is None else inflow_of(places, weights)
-        changed = (jnp.asarray(places, dtype=jnp.int32), as_float(weights), inflow)
-        parts = lambda k: (k.places, k.weights, k.inflow)  # noqa: E731
+        return self._with_lists(places, weights)
+
+    def _with_lists(self, places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A S"]) -> "SuccessorKernel":
+        """Return this kernel with other lists, which need no checks."""
+        flows = Flows() if self.inflow is None else flows_of(places, weights)
+        changed = (jnp.asarray(places, dtype=jnp.int32), as_float(weights), *flows)
+        parts = lambda k: (k.places, k.weights, k.inflow, k.halved)  # noqa: E731
         return eqx.tree_at(parts, self, changed, is_leaf=lambda leaf: leaf is None)
 
     def self_transitions(self) -> Float[Array, "S A"]:

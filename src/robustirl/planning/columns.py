@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import epsilon, tie_tolerance
+from robustirl._runtime import epsilon, tie_tolerance, unfused
 from robustirl.mdp import AbstractChain, AbstractKernel, MarkovGame
 from robustirl.planning.operators import Reward, Temperature, Temperatures, is_zero
 from robustirl.types import Tree
@@ -56,7 +56,7 @@ class ColumnGame(eqx.Module):
 
     def backup(self, value: Column) -> tuple[Column, AbstractChain]:
         """Return B(V) and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
-        result, shares = self._backup(value, policies=True)
+        result, shares = unfused(self.discount >= 0, lambda value: self._backup(value, policies=True), value)
         return result, self.kernel.chain(shares)
 
     def policies(self, value: Column) -> tuple[Float[Array, "S A"], Float[Array, "S A"]]:
@@ -95,10 +95,10 @@ class ColumnGame(eqx.Module):
         high = _each(lambda mask, column: jnp.where(mask, column, -jnp.inf), mask, q)
         low = _each(lambda mask, column: jnp.where(mask, column, jnp.inf), mask, q)
         best, worst = _highest(high), _lowest(low)
-        margin = jnp.asarray(0.0, value.dtype)
+        margin = jnp.asarray(0.0, best.dtype)
         if policies and any(is_zero(t) for t in self.temperatures):
             largest = jnp.max(jnp.maximum(jnp.abs(best), jnp.abs(worst)))
-            margin = largest * (LOW_TIES * epsilon(value) if self.low else tie_tolerance(value))
+            margin = largest * (LOW_TIES * epsilon(best) if self.low else tie_tolerance(best))
         if self.alpha.ndim:
             return self._local(high, low, worst, sure, margin)
         gain, player = _soft_maximum(high, best, self.alpha, self.temperatures.player, margin)

@@ -10,7 +10,7 @@ from robustirl.irl import ADAM, LBFGS, NEWTON, SCORING
 from robustirl.irl.mce import optimizer_choice
 from robustirl.irl.mce.preparation import Settings, prepare
 from robustirl.irl.mce.problem import DEFAULT_TOLERANCE, LIKELIHOOD, LIKELIHOOD_TOLERANCE
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, SuccessorKernel
 from robustirl.planning import Temperatures
 from robustirl.rewards import LinearReward, TabularReward
 from robustirl.theory import as_uncertainty
@@ -117,3 +117,20 @@ def test_a_batch_shares_its_settings_and_keeps_the_rest_apart():
     player, opponent = problems.soft
     assert (player.tolist(), opponent) == ([1.0, 1.0], None)
     assert found.problems[0].model.shape == TabularReward(2).shape
+
+
+def test_worlds_whose_halves_differ_are_one_batch():
+    states = np.arange(1101)
+
+    def rings(length):
+        following = states // length * length + (states + 1) % length
+        return MDP(SuccessorKernel(np.stack([states, following], 1)[:, None], np.full((1101, 1, 2), 0.5)), discount=0.5)
+
+    def halved(*worlds):
+        games = prepared(worlds, [states / states.sum()] * 2, [1.0, 1.0]).stacked()[0].game
+        return games.mdp.kernel.halved
+
+    one, many = rings(1101), rings(3)
+    assert one.kernel.halved.first.size > many.kernel.halved.first.size
+    assert halved(many, many).first.shape == (2, many.kernel.halved.first.size)
+    assert halved(one, many) is None

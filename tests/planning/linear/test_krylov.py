@@ -90,15 +90,35 @@ def test_bicgstab_gives_up_what_is_worse_than_nothing():
     assert int(products) == 2
 
 
+def moved(x):
+    return 0.99 * CHAIN.expect(x)
+
+
 def test_sweeps_are_the_series_they_should_be():
     exact, power = np.zeros(SIZE), np.asarray(RIGHT)
     series = []
     for _ in range(2 * UNROLLED + 1):
         exact, power = exact + power, 0.99 * np.asarray(CHAIN.matrix) @ power
         series.append(exact)
-    run = jax.jit(lambda share, most: inspect.unwrap(sweeps)(operator(0.99), RIGHT, jnp.max, share, most))
+    run = jax.jit(lambda share, most: inspect.unwrap(sweeps)(moved, RIGHT, jnp.max, share, most))
     for share, most, count in ((0.0, UNROLLED, UNROLLED), (0.0, UNROLLED + 1, 2 * UNROLLED), (1.0, 1000, UNROLLED)):
         np.testing.assert_allclose(run(share, most), series[count], rtol=1e-12)
+
+
+def test_sweeps_go_on_from_a_start_unless_it_is_good_enough():
+    start = jnp.asarray(np.linalg.solve(matrix(0.99), RIGHT)) + 1.0
+    run = jax.jit(lambda share, whole: inspect.unwrap(sweeps)(moved, RIGHT, jnp.max, share, 1, whole, start))
+    # A sweep changes every entry by 1 - 0.99 of what is too much.
+    np.testing.assert_allclose(run(1e-3, 10.1), start - 0.01, rtol=1e-12)
+    np.testing.assert_allclose(run(1e-3, 9.9), start - 1 + 0.99 ** (UNROLLED + 1), rtol=1e-12)
+
+
+def test_bicgstab_may_end_by_another_share():
+    first = float(jnp.linalg.norm(RIGHT))
+    run = jax.jit(lambda whole: inspect.unwrap(bicgstab)(operator(0.99), RIGHT, 0.1, 500, None, whole))
+    assert run(10 * first)[1] == 0
+    assert run(first)[1] == roughly(0.99, 0.1, 500)[1] > 0
+    assert run(1e-6 * first)[1] == roughly(0.99, 1e-7, 500)[1]
 
 
 corrected = eqx.filter_jit(correction)
@@ -119,7 +139,7 @@ def relative(found, discount, transposed=False):
 
 
 def test_far_sighted_worlds_are_corrected_in_full_precision_and_others_in_half():
-    assert relative(corrected(CHAIN, jnp.asarray(0.999), RIGHT, reduction=1e-12), 0.999) <= 1e-11
+    assert relative(corrected(CHAIN, jnp.asarray(0.9996), RIGHT, reduction=1e-12), 0.9996) <= 1e-11
     assert 1e-10 < relative(corrected(CHAIN, jnp.asarray(0.9), RIGHT, reduction=1e-12), 0.9) < 1e-5
 
 

@@ -9,6 +9,7 @@ from robustirl.planning import NewtonKrylov, NewtonSparse, Temperatures, solve
 from robustirl.planning.columns import column_game
 from robustirl.planning.iterates import Progress
 from robustirl.planning.solvers.newton_krylov import look
+from robustirl.planning.sweeping import plain_sweeper
 from tests.planners import newton
 from tests.planning.solvers.test_newton import GREEDY, restless_game
 
@@ -23,7 +24,8 @@ def alone(discount=0.99):
     [(0, False, 0), (0, True, 10), (1, False, 10), (3, True, 10), (4, False, 20), (9, True, 40)],
 )
 def test_sweeps_double_while_nothing_is_gained(waiting, always, count):
-    found = NewtonKrylov(sweeps=10, doubling=4)._sweep(alone(), jnp.zeros(1), jnp.asarray(waiting), always)
+    sweep = plain_sweeper(alone())
+    found = NewtonKrylov(sweeps=10, doubling=4)._sweep(sweep, jnp.zeros(1), jnp.asarray(waiting), always)
     np.testing.assert_allclose(found, [(1 - 0.99**count) / 0.01], rtol=1e-12)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from robustirl._runtime import WORKING_BYTES, as_float, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.irl._batch import make_once, stack
+from robustirl.irl._batch import make_once, stack, tree_shape
 from robustirl.irl.mce.certifiable import require_certifiable
 from robustirl.irl.mce.descent import is_newton_path
 from robustirl.irl.mce.evidence_checks import (
@@ -36,7 +36,7 @@ from robustirl.irl.mce.problem import (
     Problem,
     history_capacity,
 )
-from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_positive, as_world, checks
+from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_positive, as_world, checks, without_halves
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.theory import AbstractUncertainty
@@ -74,12 +74,17 @@ class Prepared(NamedTuple):
         def column(name: str, what: str):
             return stack([getattr(problem, name) for problem in self.problems], what)
 
+        def games() -> Any:
+            own = [problem.game for problem in self.problems]
+            alike = len({tree_shape(game) for game in own}) == 1
+            return stack(own if alike else make_once(without_halves, own), "world")
+
         def repeated(number: Array | None) -> Any:
             # On the host, without a program for every count.
             return None if number is None else jax.device_put(np.full(count, np.asarray(number)))
 
         return Problem(
-            game=column("game", "world"),
+            game=games(),
             expert=column("expert", "occupancy"),
             model=column("model", "reward model"),
             tolerance=repeated(first.tolerance),

@@ -15,12 +15,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl.planning.columns import ColumnGame, column_game
+from robustirl.planning.columns import column_game
 from robustirl.planning.iterates import Iterate, Progress
 from robustirl.planning.linear.krylov import AIM, MOST_LEFT, REDUCTION, correction
 from robustirl.planning.problem import PlanningProblem
 from robustirl.planning.solvers.newton_krylov import NewtonKrylov, look
 from robustirl.planning.solvers.value_iteration import most_sweeps, sweep
+from robustirl.planning.sweeping import Sweep, plain_sweeper
 from robustirl.planning.verdict import Solution
 
 SWEEPS = 2  # After a prediction or a step.
@@ -47,6 +48,7 @@ def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Arra
     """Solve inside compiled code, from a start close by; the verdict's bound is the one of the maximum, as always."""
     rule, solver = problem.rule, NewtonKrylov()
     columns = column_game(problem.game, problem.reward, problem.temperatures)
+    sweep_more = plain_sweeper(columns)
 
     def seen(value: Float[Array, " S"], steps: Int[Array, ""]) -> Iterate:
         now = look(columns, value, steps)
@@ -62,10 +64,10 @@ def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Arra
         share = jnp.clip(jnp.maximum(AIM * accuracy.residual / now.residual, forcing), REDUCTION, MOST_LEFT)
         inner = {"reduction": share, "weights": accuracy.measure, "most": solver.max_inner}
         change = correction(now.attained, columns.discount, now.fault, **inner)
-        after = seen(_sweep(columns, now.value + change, progress.waiting), now.steps + 1)
+        after = seen(_sweep(sweep_more, now.value + change, progress.waiting), now.steps + 1)
         return after, progress.after(after), (after.residual / now.residual) ** 2
 
-    first = seen(_sweep(columns, problem.start, 0), jnp.asarray(0))
+    first = seen(_sweep(sweep_more, problem.start, 0), jnp.asarray(0))
     begin = (first, Progress.begin(first), jnp.full_like(first.residual, FIRST_SHARE))
     now, *_ = jax.lax.while_loop(unfinished, step, begin)
     good = now.residual <= accuracy.residual
@@ -82,6 +84,6 @@ def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Arra
     return Solution(value, player, opponent, problem.game.alpha, verdict)
 
 
-def _sweep(columns: ColumnGame, value: Float[Array, " S"], waiting: Int[Array, ""] | int) -> Float[Array, " S"]:
+def _sweep(sweep_more: Sweep, value: Float[Array, " S"], waiting: Int[Array, ""] | int) -> Float[Array, " S"]:
     """Sweep a few times: that repairs what a prediction or a step did to single states. More, if nothing was gained."""
-    return jax.lax.fori_loop(0, SWEEPS * (1 + waiting), lambda _, v: columns.values(v), value)
+    return sweep_more(SWEEPS * (1 + waiting), value)

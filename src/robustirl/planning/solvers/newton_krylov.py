@@ -27,6 +27,7 @@ from robustirl.planning.linear.krylov import correction
 from robustirl.planning.problem import PlanningProblem
 from robustirl.planning.solvers.base import NEWTON_MAX_STEPS, AbstractSolver
 from robustirl.planning.solvers.value_iteration import most_sweeps, sweep_to_solution
+from robustirl.planning.sweeping import Sweep, plain_sweeper, sweeper
 from robustirl.planning.verdict import Solution, StoppingRule
 
 CPU_SWEEPS = 30  # On 10⁵ states of a grid at γ = 0.99 a solve takes 0.6 of the time it takes with 10.
@@ -86,6 +87,7 @@ class NewtonKrylov(AbstractSolver):
         max_steps: Int[Array, ""] | int,
     ) -> tuple[Column, Int[Array, ""]]:
         """Go from anywhere to the end of float32, by steps and sweeps in turn; return the value and the steps."""
+        sweep = sweeper(columns)
 
         def unfinished(state: State) -> Bool[Array, ""]:
             now, progress = state
@@ -97,9 +99,9 @@ class NewtonKrylov(AbstractSolver):
             now, progress = state
             inner = {"reduction": self.inner_tol, "most": self.max_inner}
             change = correction(now.attained, columns.discount, now.fault, **inner)
-            return _next(columns, self._sweep(columns, now.value + change, progress.waiting, True), state)
+            return _next(columns, self._sweep(sweep, now.value + change, progress.waiting, True), state)
 
-        first = look(columns, self._sweep(columns, start, jnp.asarray(0), True), jnp.asarray(0))
+        first = look(columns, self._sweep(sweep, start, jnp.asarray(0), True), jnp.asarray(0))
         now, progress = jax.lax.while_loop(unfinished, step, (first, Progress.begin(first)))
         return progress.better_of(now), now.steps
 
@@ -114,6 +116,7 @@ class NewtonKrylov(AbstractSolver):
         polish: bool,
     ) -> Iterate:
         """Go from nearby to the solution, by steps, and sweeps after a step that did not help."""
+        sweep = plain_sweeper(columns)
 
         def unfinished(state: State) -> Bool[Array, ""]:
             now, progress = state
@@ -123,7 +126,7 @@ class NewtonKrylov(AbstractSolver):
         def step(state: State) -> State:
             now, progress = state
             change = correction(now.attained, columns.discount, now.fault, reduction=self.f64_inner_tol)
-            return _next(columns, self._sweep(columns, now.value + change, progress.waiting, False), state)
+            return _next(columns, self._sweep(sweep, now.value + change, progress.waiting, False), state)
 
         first = look(columns, start, steps)
         state = jax.lax.while_loop(unfinished, step, (first, Progress.begin(first)))
@@ -142,10 +145,9 @@ class NewtonKrylov(AbstractSolver):
             return self.sweeps
         return CPU_SWEEPS if jax.default_backend() == "cpu" else GPU_SWEEPS
 
-    def _sweep(self, columns: ColumnGame, value: Column, waiting: Int[Array, ""], always: bool) -> Column:
+    def _sweep(self, sweep: Sweep, value: Column, waiting: Int[Array, ""], always: bool) -> Column:
         """Sweep after a step: the more, the longer there was no progress."""
-        count = jnp.where(always | (waiting > 0), self.sweeps_here * 2 ** (waiting // self.doubling), 0)
-        return jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
+        return sweep(jnp.where(always | (waiting > 0), self.sweeps_here * 2 ** (waiting // self.doubling), 0), value)
 
 
 def look(columns: ColumnGame, value: Column, steps: Int[Array, ""]) -> Iterate:
