@@ -208,7 +208,8 @@ def test_episodes_begin_at_ages_spread_over_half_of_the_horizon():
     assert not walkers.totals.any()
 
 
-def test_a_policy_is_measured_by_its_means_alone_and_by_the_first_episode_of_each_column(monkeypatch):
+@pytest.mark.parametrize("mean", [True, False])
+def test_a_policy_is_measured_as_asked_and_by_the_first_episode_of_each_column(monkeypatch, mean):
     asked = {}
 
     def walk(field, players, scale, alpha, walkers, **options):
@@ -220,9 +221,9 @@ def test_a_policy_is_measured_by_its_means_alone_and_by_the_first_episode_of_eac
     monkeypatch.setattr(ppo_training, "walk", walk)
     field = SimpleNamespace(initial=lambda keys: jnp.zeros((len(keys), 1)))
     policy = SimpleNamespace(weights=[np.zeros((4, 1))])
-    returns, lengths = ppo_training._measure(field, policy, jax.random.key(0), 2, 3)  # pyright: ignore
+    returns, lengths = ppo_training._measure(field, policy, jax.random.key(0), 2, 3, mean)  # pyright: ignore
     assert (returns.tolist(), lengths.tolist()) == ([20, 10], [3, 2])
-    assert (asked["mean_action"], asked["same"], asked["alpha"]) == (True, True, 1.0)
+    assert (asked["mean_action"], asked["same"], asked["alpha"]) == (mean, True, 1.0)
     assert (asked["steps"], asked["horizon"]) == (3, 3)
     assert [part.tolist() for part in jax.tree.leaves(asked["walkers"])] == [[[0.0]] * 2, [0, 0], [0.0, 0.0]]
 

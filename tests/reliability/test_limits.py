@@ -55,7 +55,7 @@ LIMITS: dict[str, tuple[Callable[[int], Any], int, str]] = {
 def test_the_smallest_count_is_accepted_and_one_less_refused(make, least, name, refused, monkeypatch):
     monkeypatch.setattr(rollouts, "_collect", lambda *given: given)
     monkeypatch.setattr(ppo_training, "_measure_batch", lambda *given: (given, None))
-    monkeypatch.setattr(cloning, "_clone", lambda *given: given)
+    monkeypatch.setattr(cloning, "_clone", lambda seen, *_: seen)
     make(least)
     with refused(f"{name} is {least - 1}"):
         make(least - 1)

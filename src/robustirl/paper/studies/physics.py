@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from robustirl._runtime import is_file
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count
@@ -145,7 +146,7 @@ def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
 
 def _stored(path: Path) -> list[Any]:
     """Return the finished runs of a folder, or of a file that it was packed into."""
-    if not path.is_file():
+    if not is_file(path):
         return Store.read(path).records()
     with tempfile.TemporaryDirectory() as scratch:
         return unpack_store(path, Path(scratch) / "store").records()

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl._runtime import on_host
+from robustirl._runtime import as_path, is_file, on_host
 from robustirl.control import GaussianPolicy, measure_returns, train_policies
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -138,8 +138,9 @@ def experts_of(
 
 def read_experts(path: Path, specs: Iterable[PhysicsExpertSpec]) -> dict[PhysicsExpertSpec, RunResult]:
     """Return some experts of a store, or of a file that one was packed into; refuse one that lacks any of them."""
+    path = as_path(path)
     with tempfile.TemporaryDirectory() as scratch:
-        store = unpack_store(path, Path(scratch) / "store") if path.is_file() else Store.read(path)
+        store = unpack_store(path, Path(scratch) / "store") if is_file(path) else Store.read(path)
         known = {result.record.spec: result for result in store.results(PHYSICS_EXPERT.name)}
     asked = list(specs)
     if missing := [spec for spec in asked if spec not in known]:
