@@ -114,6 +114,7 @@ def aims(results: Results) -> str:
     reasons = [f"- {aim.name}: {aim.why}" for aim in found if "missed" in aim.verdict and aim.why]
     text = "## Aims and measurements\n\n" + table(("what", "aim", "measured", ""), body)
     note = "A solve is of the slower of two noise models (local, and one that fills all rows), α = 0.9."
+    note += " [Large worlds](data/large-worlds.md) has newer times of the largest, measured by themselves."
     return text + f"\n\n{note}" + ("\n\nWhere an aim is missed:\n\n" + "\n".join(reasons) if reasons else "")
 
 
