@@ -88,6 +88,8 @@ def test_a_grid_without_its_diagonals_has_no_halves():
     [
         ((-1, 0, 1), np.ones((3, 1, 9)), 1),
         ((0, 3, 5), np.ones((3, 1, 9)), 1),
+        ((0,), np.ones((1, 1, 9)), None),
+        ((), np.ones((0, 1, 9)), None),
         ((2,), np.ones((1, 1, 4)), 2),  # A row further, in the same column.
         ((2,), np.ones((1, 1, 5)), None),  # Rows of two do not fill five cells.
         (

@@ -6,8 +6,9 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustirl.mdp import independent
+from robustirl.mdp import MDP, BandedKernel, SuccessorKernel, independent
 from robustirl.mdp.independent import independent_states
+from robustirl.planning import solve
 
 
 def pattern(pairs, size):
@@ -59,6 +60,19 @@ def test_distances_beyond_the_last_part_that_is_looked_at_do_not_matter(monkeypa
 
 def test_states_that_stay_are_no_neighbors_of_themselves():
     assert independent_states(pattern([(0, 0), (1, 1), (0, 1)], 2)).tolist() == [True, False]
+
+
+def test_where_nothing_moves_there_is_none():
+    assert independent_states(pattern([(0, 0), (1, 1)], 2)) is None
+    assert independent_states(pattern([], 2)) is None
+
+
+def test_worlds_in_which_nothing_moves_are_solved():
+    states = np.arange(1100)[:, None, None]
+    for kernel in (SuccessorKernel(states, np.ones((1100, 1, 1))), BandedKernel((0,), np.ones((1, 1, 1100)))):
+        assert kernel.halves() is None
+        found = solve(MDP(kernel, discount=0.9), np.arange(1100.0))
+        np.testing.assert_allclose(found.value, 10 * np.arange(1100.0), rtol=1e-9)
 
 
 def test_a_small_set_is_none():

@@ -150,6 +150,8 @@ def coloring_row(offsets: tuple[int, ...], weights: Float[np.ndarray, "J A S"]) 
         >>> coloring_row((-1, 0, 2), np.ones((3, 1, 9))) is None
         True
     """
+    if not any(offsets):
+        return None  # Nothing moves.
     if all(offset % 2 for offset in offsets if offset):
         return 1
     states = weights.shape[2]

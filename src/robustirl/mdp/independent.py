@@ -36,6 +36,8 @@ def independent_states(pattern: "scipy.sparse.csr_array") -> Bool[np.ndarray, " 
     one_way = (np.ones(int(moving.sum()), np.float32), (rows[moving], pattern.indices[moving]))
     there = scipy.sparse.coo_array(one_way, shape=pattern.shape)
     links = scipy.sparse.csr_array(there + there.T)
+    if not links.nnz:
+        return None  # Nothing moves: no state would be left.
     chosen = _rounded(_by_priority(links, _priorities(links)), links)
     return chosen if chosen.mean() >= LEAST_SHARE else None
 
