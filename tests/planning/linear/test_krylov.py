@@ -134,6 +134,15 @@ def test_a_correction_leaves_the_share_it_may(transposed, reduction, allowed):
     assert not corrected(CHAIN, jnp.asarray(0.9), 0 * RIGHT, transposed=transposed, reduction=reduction).any()
 
 
+def test_a_constant_fault_has_a_constant_correction():
+    for discount in (0.9, 0.99):
+        found = corrected(CHAIN, jnp.asarray(discount), jnp.full(SIZE, 3.0))
+        assert np.unique(found).size == 1
+        np.testing.assert_allclose(found, 3 / (1 - discount), rtol=1e-12)
+    nearly = jnp.full(SIZE, 3.0).at[0].add(1e-4)
+    assert np.unique(corrected(CHAIN, jnp.asarray(0.9), nearly)).size > 1
+
+
 def relative(found, discount, transposed=False):
     return np.linalg.norm(RIGHT - matrix(discount, transposed) @ found) / np.linalg.norm(RIGHT)
 

@@ -40,6 +40,7 @@ F32_KRYLOV_MAX_DISCOUNT = 0.9995  # Beyond this discount BiCGStab in float64 is 
 F32_DIGITS = 16.0  # Of the rounding unit of float32, -log ε: sweeps beyond so many horizons 1 / (1 - γ) change nothing.
 KRYLOV_FIRST = 0.3  # Iterations of BiCGStab before sweeps, as a share of the horizon 1 / (1 - γ). See large-worlds.md.
 KRYLOV_LEAST = 16  # Such iterations at least: where chains mix fast they suffice.
+CONSTANT_LEFT = 1e-6  # The share of a fault that a constant may leave to be taken for its correction.
 MOST_REFINEMENTS = 200
 MOST_LEFT = 0.4  # The largest share of a residual that a rough correction may leave.
 AIM = 0.5  # Times the goal: where a rough correction ends.
@@ -162,8 +163,19 @@ def correction(
 
     With weights of the states the share is that of the weighted sum of magnitudes.
     """
-    chain = chain.transpose() if transposed else chain
-    return _correction(chain, discount, fault, jnp.sum if transposed else jnp.max, reduction, most, weights=weights)
+    if transposed:
+        return _correction(chain.transpose(), discount, fault, jnp.sum, reduction, most, weights=weights)
+    # The same fault everywhere, as of a reward that is zero, has the same solution everywhere. It is returned without
+    # an error that differs by state, which would break ties between actions.
+    rate = discount.astype(fault.dtype)
+    constant = jnp.full_like(fault, 0.5) * ((jnp.max(fault) + jnp.min(fault)) / (1 - rate))
+    rest = jnp.max(jnp.abs(fault - (constant - rate * chain.expect(constant))))
+    share = CONSTANT_LEFT if reduction is None else jnp.minimum(reduction, CONSTANT_LEFT)
+    return jax.lax.cond(
+        rest <= share * jnp.max(jnp.abs(fault)),
+        lambda: constant,
+        lambda: _correction(chain, discount, fault, jnp.max, reduction, most, weights=weights),
+    )
 
 
 def _correction(
