@@ -14,6 +14,7 @@ def walled(height, width):
     up, down = np.maximum(row - 1, 0), np.minimum(row + 1, height - 1)
     left, right = np.maximum(column - 1, 0), np.minimum(column + 1, width - 1)
     ahead = np.stack([up * width + column, row * width + left, row * width + right, down * width + column], 1)
+    ahead[states.size // 2] = states.size // 2  # A goal that is never left.
     places = np.broadcast_to(ahead[:, None], (states.size, 4, 4))
     chances = np.broadcast_to(np.full((4, 4), 0.025) + 0.9 * np.eye(4), places.shape)
     return MDP(SuccessorKernel(places, chances), discount=0.99)
