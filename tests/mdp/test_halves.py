@@ -4,12 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from robustirl.mdp import BandedKernel, without_halves
 from robustirl.mdp import halves as cut
-from robustirl.mdp import without_halves
 from robustirl.mdp.chains import BandedChain, ListChain
 from robustirl.mdp.independent import independent_states
 from robustirl.mdp.inflow import list_predecessors
 from robustirl.mdp.layout import neighbors_of
+from tests.compiled import call
 
 RNG = np.random.default_rng(0)
 
@@ -166,3 +167,13 @@ def test_lists_can_be_put_aside():
     assert whole.halves() is None
     assert whole.inflow.halved is None
     np.testing.assert_array_equal(whole.places, chain.places)
+
+
+def test_worlds_of_diagonals_can_be_had_whole():
+    offsets, weights = grid_diagonals(32, 34)
+    kernel = BandedKernel(offsets, weights[:, None])
+    assert kernel.halves() is not None
+    whole = without_halves({"kernel": kernel})["kernel"]
+    assert whole.halves() is None
+    value = jnp.asarray(RNG.normal(size=32 * 34))
+    np.testing.assert_allclose(call(whole, "expect", value), call(kernel, "expect", value), atol=1e-14)

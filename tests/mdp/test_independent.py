@@ -50,12 +50,16 @@ def test_parts_without_a_way_between_them_each_begin_anew():
     assert independent_states(two).tolist() == [True, False] * 5
 
 
-def test_distances_beyond_the_last_part_that_is_looked_at_do_not_matter(monkeypatch):
-    monkeypatch.setattr(independent, "MOST_PARTS", 1)
-    two = scipy.sparse.csr_array(scipy.sparse.block_diag([ring(4), ring(60)]))
-    chosen = independent_states(two)
-    assert chosen[:4].tolist() == [True, False] * 2
-    assert chosen[4:].tolist() != [True, False] * 30
+def test_isolated_states_and_many_parts_are_all_colored():
+    parts = scipy.sparse.block_diag([scipy.sparse.csr_array((50, 50)), *[ring(6)] * 100])
+    chosen = independent_states(scipy.sparse.csr_array(parts))
+    assert chosen[:50].all()
+    assert chosen[50:].reshape(100, 6).sum(1).tolist() == [3] * 100
+
+
+def test_the_larger_color_of_a_part_is_chosen():
+    hub = pattern([(0, leaf) for leaf in range(1, 9)], 9)
+    assert independent_states(hub).tolist() == [False] + [True] * 8
 
 
 def test_states_that_stay_are_no_neighbors_of_themselves():

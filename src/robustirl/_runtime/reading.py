@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import zipfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -44,10 +45,7 @@ def is_folder(path: Path) -> bool:
         >>> is_folder(Path("x" * 300)), is_folder(Path("/"))
         (False, True)
     """
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return _is(path.is_dir)
 
 
 def is_file(path: Path) -> bool:
@@ -57,8 +55,12 @@ def is_file(path: Path) -> bool:
         >>> is_file(Path("x" * 300)), is_file(Path("/"))
         (False, False)
     """
+    return _is(path.is_file)
+
+
+def _is(asked: Callable[[], bool]) -> bool:
     try:
-        return path.is_file()
+        return asked()
     except (OSError, ValueError):
         return False
 

@@ -39,7 +39,6 @@ from robustirl.mdp.game import as_game as as_game
 from robustirl.mdp.game import as_local_alpha as as_local_alpha
 from robustirl.mdp.halo import HaloKernel as HaloKernel
 from robustirl.mdp.halves import AbstractHalves as AbstractHalves
-from robustirl.mdp.halves import without_halves as without_halves
 from robustirl.mdp.kernel import AbstractKernel as AbstractKernel
 from robustirl.mdp.kernel import DenseKernel as DenseKernel
 from robustirl.mdp.kernel import require_same_size as require_same_size
@@ -66,6 +65,7 @@ from robustirl.mdp.transitions import Recording as Recording
 from robustirl.mdp.vectors import as_action_reward as as_action_reward
 from robustirl.mdp.vectors import as_occupancy as as_occupancy
 from robustirl.mdp.vectors import as_reward as as_reward
+from robustirl.mdp.whole_worlds import without_halves as without_halves
 from robustirl.mdp.wrong_action import WrongActionKernel as WrongActionKernel
 
 if not TYPE_CHECKING:

@@ -27,7 +27,6 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import DeviceModule
 from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
 from robustirl.mdp.shifts import shifted_sum
-from robustirl.types import Tree
 
 Vector = Float[Array, "*A S"]
 Half = Float[Array, "*A H"]
@@ -289,23 +288,6 @@ def halved_lists(
         second_stays=jnp.asarray(stays[:, second]),
         inner=inner,
     )
-
-
-def without_halves(tree: Tree) -> Any:
-    """Return a world, or anything that has one in it, whose lists are not cut: its systems are solved for all states.
-
-    Independent sets differ in size, so that worlds of one shape may differ in that of their halves.
-
-    Example:
-        >>> ring = halved_lists(np.array([[1, 0]]), np.ones((1, 2), bool), np.array([True, False]))
-        >>> without_halves({"lists": ring, "number": 1})
-        {'lists': None, 'number': 1}
-    """
-
-    def is_cut(part: Any) -> bool:
-        return isinstance(part, HalvedLists)
-
-    return jax.tree.map(lambda part: None if is_cut(part) else part, tree, is_leaf=is_cut)
 
 
 def _numbers(array: Int[np.ndarray, "..."]) -> Int[Array, "..."]:

@@ -2,8 +2,8 @@
 
 In a bipartite world, such as a grid, that is one of two colors: half of the states. Elsewhere states are chosen by
 priorities, in rounds (Luby, 1986): a state belongs to the set if none of its neighbors that are still candidates has a
-higher priority. States at an even distance from the first one come first, so that a world that is nearly bipartite has
-a set of nearly half of its states.
+higher priority. States at an even distance from one another come first, so that a world that is nearly bipartite has a
+set of nearly half of its states.
 """
 
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 LEAST_STATES = 1024  # Smaller systems take so little time that longer programs do not pay.
 LEAST_SHARE = 0.3  # Of the states: a smaller set saves fewer products than it costs to eliminate it.
 SIZES = 64  # Of sets of one world: a set that is smaller by so small a share of the states costs next to nothing.
-MOST_PARTS = 64  # Parts of a world without a way between them whose distances are looked for; others have any order.
 
 
 def independent_states(pattern: "scipy.sparse.csr_array") -> Bool[np.ndarray, " S"] | None:
@@ -43,15 +42,24 @@ def independent_states(pattern: "scipy.sparse.csr_array") -> Bool[np.ndarray, " 
 
 
 def _priorities(links: "scipy.sparse.csr_array") -> Float[np.ndarray, " S"]:
-    """Return a number for every state, none twice; at least one at an even distance from the first of its part."""
+    """Return a number for every state, none twice; at least one for the larger of the two colors of its part.
+
+    The colors are even and odd distances from the first state of a part. A further state that leads to all of these
+    first ones makes the search of all parts one.
+    """
+    import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
+
     size = _size(links)
-    even, seen = np.zeros(size, bool), np.zeros(size, bool)
-    for _ in range(MOST_PARTS):
-        if seen.all():
-            break
-        reached, distances = _distances(links, int(np.argmin(seen)))
-        seen[reached], even[reached] = True, distances % 2 == 0
-    return even + np.random.default_rng(0).permutation(size) / size
+    _, part = scipy.sparse.csgraph.connected_components(links, directed=False)
+    firsts = np.unique(part, return_index=True)[1]
+    pointers = np.append(links.indptr, links.nnz + firsts.size)
+    columns = np.concatenate([links.indices, firsts])
+    joined = scipy.sparse.csr_array((np.ones(columns.size, np.float32), columns, pointers), shape=(size + 1, size + 1))
+    reached, distances = _distances(joined, size)
+    color = np.zeros(size + 1, bool)
+    color[reached] = distances % 2 == 1
+    share = np.bincount(part, color[:size]) / np.bincount(part)
+    return (color[:size] ^ (share < 0.5)[part]) + np.random.default_rng(0).permutation(size) / size
 
 
 def _distances(links: "scipy.sparse.csr_array", start: int) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]:

@@ -16,17 +16,15 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from robustirl._runtime import working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp.arguments import as_list, require_kind
-from robustirl.mdp.banded import BandedKernel
 from robustirl.mdp.extension import extend_states
 from robustirl.mdp.halo import AXIS, HaloKernel, farthest_move, local_places
-from robustirl.mdp.halves import without_halves
 from robustirl.mdp.kernel import AbstractKernel, DenseKernel
 from robustirl.mdp.mdp import MDP, as_world, replace_parts
 from robustirl.mdp.ragged import RaggedKernel
 from robustirl.mdp.successors import SuccessorKernel
+from robustirl.mdp.whole_worlds import without_halves
 
 _log = logging.getLogger("robustirl")
-_STORED = (BandedKernel, SuccessorKernel)
 
 
 @working_precision
@@ -81,14 +79,12 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
 def _with_halo(kernel: AbstractKernel, mesh: Mesh) -> AbstractKernel:
     """Return the kernel with its lists in the numbers of each device, if no move leads beyond the next one.
 
-    What halves of the states have of their own (`halves.py`) is left out: each of them has states of every device.
+    It has no halves of the states (`halves.py`) any more: each of them has states of every device.
     """
 
     def localized(part: Any) -> Any:
-        if not isinstance(part, _STORED) or part.num_states != kernel.num_states or mesh.size == 1:
+        if not isinstance(part, SuccessorKernel) or part.num_states != kernel.num_states:
             return part
-        if isinstance(part, BandedKernel):
-            return BandedKernel(part.offsets, part.weights, leaky=part.leaky, spread=True)
         places, weights = np.asarray(part.places), np.asarray(part.weights)
         size, strip = part.num_states // mesh.size, int(farthest_move(places, weights))
         if strip > size:
@@ -96,9 +92,11 @@ def _with_halo(kernel: AbstractKernel, mesh: Mesh) -> AbstractKernel:
                 f"a move leads {strip} states away, beyond the {size} states of the next device, so that devices send"
                 " each other whole vectors; mdp.renumber_states may bring neighbors closer together."
             )
-            return without_halves(part)
+            return part
         first = np.arange(part.num_states) // size * size
         numbers: Any = local_places(places, first, size, strip)
         return HaloKernel(places=numbers, weights=part.weights, strip=strip, mesh=mesh, leaky=part.leaky)
 
-    return jax.tree.map(localized, kernel, is_leaf=lambda part: isinstance(part, _STORED))
+    if mesh.size == 1:
+        return kernel
+    return jax.tree.map(localized, without_halves(kernel), is_leaf=lambda part: isinstance(part, SuccessorKernel))
