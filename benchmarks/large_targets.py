@@ -20,6 +20,7 @@ import measuring
 import robustirl
 import scale_world
 from irregular_world import irregular
+from robustirl.mdp import banded, independent
 
 SIZES = (10_000, 100_000, 1_000_000)
 KINDS = ("grid", "lists")
@@ -56,8 +57,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--budget", type=float, default=1e9, help="seconds after which nothing further begins")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/out/large-targets.json"))
+    parser.add_argument("--whole", action="store_true", help="eliminate no states, to see what that gains")
     options = parser.parse_args()
     robustirl.enable_x64()
+    if options.whole:
+        independent.LEAST_SHARE = banded.LEAST_STATES = float("inf")  # No set of states is large enough.
     rows = Rows(options.out, options.budget)
     for states in options.sizes:
         for discount in options.discounts:
