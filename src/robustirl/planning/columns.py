@@ -16,7 +16,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Shaped
 
 from robustirl._runtime import epsilon, tie_tolerance, unfused
 from robustirl.mdp import AbstractChain, AbstractKernel, MarkovGame
@@ -27,6 +27,7 @@ LOW_TIES = 8  # Times the rounding unit: the margin of ties in low precision. Th
 MOST_COLUMNS = 32  # Actions. With more of them columns are rows of one array, which compiles in a fraction of the time.
 Column = Float[Array, " S"]
 Columns = list[Column] | Float[Array, "A S"]
+AnyColumns = list[Shaped[Array, " S"]] | Shaped[Array, "A S"]  # Masks, too.
 
 
 class ColumnGame(eqx.Module):
@@ -79,7 +80,7 @@ class ColumnGame(eqx.Module):
         pushed = _total(_each(lambda weight, share: (1 - weight) * share, weights, player))
         return result, _each(lambda w, p, o: w * p + pushed * o, weights, player, opponent)
 
-    def _by_action(self, array: Array) -> Columns:
+    def _by_action(self, array: Shaped[Array, "A S"]) -> AnyColumns:
         """Return an array `[A, S]` as columns."""
         return list(array) if len(self.mask) <= MOST_COLUMNS else array
 
@@ -134,7 +135,7 @@ def _soft_maximum(
     return factor * best + temperature * jnp.log(total), _each(lambda weight: weight / total, weights)
 
 
-def _each(function: Callable[..., Array], *columns: Columns) -> Columns:
+def _each(function: Callable[..., Array], *columns: AnyColumns) -> Columns:
     """Return the function of every column, or of all of them as one array."""
     if isinstance(columns[0], list):
         return [function(*parts) for parts in zip(*columns, strict=True)]
