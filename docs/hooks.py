@@ -41,7 +41,9 @@ def on_post_template(output, template_name, **_):
 
 
 def on_page_markdown(markdown, page, **_):
-    """Name the files of the repository that links lead to, and bring in the API."""
+    """Name the files of the repository that links lead to, and bring in the API; keep tables out of the search."""
+    if page.file.src_uri.startswith("data/"):
+        page.meta["search"] = {"exclude": True}
     depth = page.file.src_uri.count("/")
     markdown = OUTWARD.sub(lambda m: m[0] if _inside(m[0], depth) else f"{m[1]} (`{m[2]}`)", markdown)
     return EVERY_NAME.sub(lambda m: "\n\n".join(f"::: {name}{_options(name)}" for name in names(m[1])), markdown)
