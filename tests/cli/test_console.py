@@ -1,5 +1,6 @@
 """What commands print: foreign text as data, and one line for whatever no check has foreseen."""
 
+import io
 import sys
 from pathlib import Path
 
@@ -8,7 +9,15 @@ import pytest
 from robustirl import cli
 from robustirl._runtime import printable
 from robustirl.cli.console import PhaseBars, PlainConsole, say_files, take_answers
-from tests.cli.test_printed import printed
+from tests.cli.test_cli_printed import printed
+
+
+def test_numbers_in_names_are_not_colored(monkeypatch):
+    for variable in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(variable, raising=False)
+    out = io.StringIO()
+    PlainConsole(width=80, force_terminal=True, color_system="standard", file=out).print("ring-12 took 3.5 s, True")
+    assert out.getvalue() == "ring-12 took 3.5 s, True\n"
 
 
 @pytest.mark.parametrize("name", ["a[red]b", "[/x]", ":smile:", "50 % of $x$"])

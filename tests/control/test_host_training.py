@@ -64,6 +64,8 @@ def test_a_step_that_was_not_taken_repeats_one_that_was():
     np.testing.assert_array_equal(onward.totals, [0, 4, 30])
     np.testing.assert_allclose(rows.actions[..., 0], np.tile([0, 0.5, 1.0], (4, 1)))
     assert rows.by_player.all()
+    working = rows._replace(paid=rows.paid.astype(np.float64)).as_segment()
+    assert (working.paid.dtype, working.by_player.dtype, working.over.dtype) == (jnp.zeros(()).dtype, bool, bool)
     assert world.moved == [[0, 0.5, 1.0]] * 4
 
 

@@ -48,6 +48,10 @@ def test_a_fit_is_kept_in_a_file(found, tmp_path):
     assert (again.reward.sees, again.reward.form) == ("transitions", "positive")
 
 
+def test_the_expert_s_episodes_are_as_long_as_their_mean(found):
+    assert float(found.verdict.expert_length) == 19  # Steps of two episodes of 20 observations.
+
+
 def test_an_estimator_is_kept_in_a_file(found, tmp_path):
     model = RobustImitation(0.9, config=SMALL, seed=3)
     model.fit_ = found

@@ -57,6 +57,7 @@ def test_intervals_cover_what_they_should():
     assert 0.88 <= np.mean(hits) <= 0.98
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_one_seed_knows_no_interval_and_none_is_refused(refused):
     assert bootstrap([3.0]) == bootstrap([3.0], np.median)
     assert bootstrap([3.0]) == Estimate(3.0, -np.inf, np.inf)

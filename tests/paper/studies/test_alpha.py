@@ -53,6 +53,8 @@ def test_shares_rows_and_cells_by_hand():
     assert row["± 95 %"] == "3.177"  # Of 0.5 and 0: a quarter times 12.706, the quantile of Student's t.
     assert (row["transfer"], row["best fixed α"], row["its mean"]) == ("-1.000", "0.9", "0.400")  # -2 counts for -3.
     assert row["best in hindsight"] == "0.400"
+    (two,) = cell_rows(units_of([*records, *records_of({}, draw=1, gain=0.0)]))
+    assert dict(zip(CELL_COLUMNS, two, strict=True))["± 95 %"] == "3.177"  # As above: two draws have an interval.
     (cell,) = cell_rows(units)
     cell = dict(zip(CELL_COLUMNS, cell, strict=True))
     assert (cell["cell"], cell["draws"], cell["mean α"]) == (HOLE, "1", f"{float(second):.3f}")
