@@ -69,7 +69,7 @@ sentences: .venv/dev
 goldens: .venv/dev
 	WRITE_GOLDENS=1 $(BIN)/pytest -q $$(grep -rl require_golden tests --include='test_*.py')
 	$(BIN)/python -m tests.test_defaults
-	$(BIN)/python -m tests.envs.physics.test_golden
+	$(BIN)/python -m tests.envs.physics.test_physics_golden
 	git diff --stat tests/golden
 
 # All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an

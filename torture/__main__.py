@@ -15,7 +15,7 @@ CLASSES = (
     "tests/reliability/test_almost_valid.py",
     "tests/_runtime/test_reading.py",
     "tests/_runtime/test_writing.py",
-    "tests/cli/test_out.py",
+    "tests/cli/test_cli_out.py",
     "tests/cli/test_stream.py",
     "tests/demonstrations/io/test_hdf5_checks.py",
     "tests/plotting/test_style.py",

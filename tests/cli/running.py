@@ -3,7 +3,7 @@
 from robustirl.cli.console import take_answers
 from robustirl.sweeps import Outcome
 from robustirl.sweeps.batches import Timing
-from tests.cli.test_printed import printed
+from tests.cli.test_cli_printed import printed
 
 
 def finished(records, *, complete=True):

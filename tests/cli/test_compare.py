@@ -5,7 +5,7 @@ import pytest
 from robustirl.cli import compare, engines
 from robustirl.paper.finite.comparison import Explanation
 from tests.cli.running import finished, run
-from tests.cli.test_printed import published_runs
+from tests.cli.test_cli_printed import published_runs
 
 
 @pytest.mark.parametrize(("worst", "count"), [(2, 2), (1, 1), (0, 0), (-1, 0)])

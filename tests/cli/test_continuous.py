@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from robustirl.cli import continuous
 from tests.cli.running import finished, run
-from tests.cli.test_printed import learners
+from tests.cli.test_cli_printed import learners
 
 
 def test_continuous_prints_its_cells(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from robustirl.cli.console import answer, console, errors, take_answers
 from robustirl.cli.output_options import OutputOptions, output, print_answers
-from tests.cli.test_printed import printed
+from tests.cli.test_cli_printed import printed
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_bad_requests(tmp_path, refused):
 
 
 def test_a_relative_entropy_fit_is_one_axis_over_its_attempts(tmp_path):
-    told = [(0, 3), (0, 6), (0, 7), (1, 3), (1, 6), (1, 7)]  # As tests/irl/test_relative_entropy_callbacks.py sees it.
+    told = [(0, 3), (0, 6), (0, 7), (1, 3), (1, 6), (1, 7)]  # As tests/irl/relative_entropy/test_callbacks.py sees it.
     theta, player = jnp.zeros(5), linear_policy(5, 1)
     with TensorBoardLogger(tmp_path, every=2) as logger:
         for attempt, rounds in told:

@@ -1,6 +1,6 @@
 """One step of every world from many states, beside numbers that were written once.
 
-The worlds that Gymnasium has are held to it in `test_equations.py`. `python -m tests.envs.physics.test_golden` writes
+The worlds that Gymnasium has are held to it in `test_equations.py`. `python -m tests.envs.physics.test_physics_golden` writes
 the numbers anew.
 """
 
