@@ -3,17 +3,20 @@
 import ast
 import dataclasses
 import importlib
+import re
 import subprocess
 import sys
 import types
+import warnings
 from pathlib import Path
 
 import pytest
 
 import robustirl
 from robustirl._runtime import deprecations
-from robustirl._runtime.deprecations import MODULES, NAMES
+from robustirl._runtime.deprecations import IMPORTED_WITH_WARNING, METHODS, MODULES, NAMES, warn_renamed
 from robustirl.control import PolicyGradientConfig
+from robustirl.demonstrations import Demonstrations, estimate_occupancy
 from robustirl.irl import RelativeEntropyConfig
 
 ROOMS = Path(robustirl.__file__).parent
@@ -28,7 +31,7 @@ def new_object(full_name):
 def test_an_old_name_gives_the_new_object_and_says_its_name(old):
     home, _, name = old.rpartition(".")
     module = importlib.import_module(home)
-    with pytest.warns(DeprecationWarning, match=f"{old} is now {NAMES[old]}; "):
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {re.escape(METHODS.get(old, NAMES[old]))}; "):
         found = getattr(module, name)
     assert found is new_object(NAMES[old])
     assert not isinstance(found, types.ModuleType)
@@ -36,9 +39,11 @@ def test_an_old_name_gives_the_new_object_and_says_its_name(old):
 
 @pytest.mark.parametrize("old", MODULES)
 def test_an_old_module_forwards_to_its_successor(old):
-    module, successor = importlib.import_module(old), importlib.import_module(MODULES[old])
+    with warnings.catch_warnings(action="ignore"):  # A first import may warn, too.
+        module, successor = importlib.import_module(old), importlib.import_module(MODULES[old])
     name = next(name for name in vars(successor) if name[0].isalpha() and f"{old}.{name}" not in {*NAMES, *MODULES})
-    with pytest.warns(DeprecationWarning, match=f"{old}.{name} is now {MODULES[old]}.{name}; "):
+    private = ", which is private" if MODULES[old] == "robustirl._runtime" else ""
+    with pytest.warns(DeprecationWarning, match=f"{old}.{name} is now {MODULES[old]}.{name}{private}; "):
         found = getattr(module, name)
     assert found is getattr(successor, name)
 
@@ -67,6 +72,46 @@ print(len(grid_of_specs("gridworld-4", "uniform-state")), PAPER_ALPHAS[0])
     assert done.stdout.split() == ["75", "1.0"]
     assert done.stderr.count("DeprecationWarning") == 5
     assert done.stderr.count("<string>:2: DeprecationWarning: ") == 3  # The warning names the line of the program.
+
+
+def test_the_import_of_a_module_of_gymnasium_does_what_it_did_with_a_warning():
+    pytest.importorskip("gymnasium")
+    program = """
+import robustirl.envs.gymnasium_functional
+import robustirl.envs.gymnasium_continuous
+import robustirl.envs.gymnasium_worlds
+import gymnasium
+print(gymnasium.make("robustirl/GridWorld1-v0").observation_space.n)
+"""
+    command = [sys.executable, "-W", "default", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 1
+    said = [line for line in done.stderr.splitlines() if "DeprecationWarning" in line]
+    goes = "the old name goes with the next version."
+    assert said == [
+        f"<string>:{line}: DeprecationWarning: robustirl.envs.gymnasium_{name} is now robustirl.envs.gymnasium.{name};"
+        f" {goes}"
+        for line, name in enumerate(("functional", "continuous", "worlds"), start=2)
+    ]
+    assert set(MODULES) >= IMPORTED_WITH_WARNING
+
+
+def test_the_package_warns_of_what_is_in_the_table_alone():
+    warned = set()
+    for path in ROOMS.rglob("*.py"):
+        text = path.read_text("utf-8")
+        if path != Path(deprecations.__file__):
+            assert "DeprecationWarning" not in text, path
+            warned |= set(re.findall(r"warn_renamed\(\"([^\"]+)\"", text))
+    assert warned <= set(METHODS)
+
+
+@pytest.mark.parametrize("old", METHODS)
+def test_what_to_write_now_is_public(old):
+    with pytest.warns(DeprecationWarning, match=rf"{re.escape(old)} is now ") as caught:
+        warn_renamed(old, stacklevel=2)
+    assert caught[0].filename == __file__
+    assert not re.search(r"\b_[a-z]|private", str(caught[0].message))
 
 
 def test_no_old_module_hides_a_present_name():
@@ -101,6 +146,14 @@ def test_an_old_field_sets_and_reads_the_new_one_with_a_warning():
     with pytest.warns(DeprecationWarning, match=r"PolicyGradientConfig\.normalise is now"):
         changed = dataclasses.replace(PolicyGradientConfig(), normalise=False)  # pyright: ignore[reportCallIssue]
     assert changed.normalize is False
+
+
+def test_the_old_spelling_of_a_tail_is_taken_with_a_warning_at_the_call():
+    walks = Demonstrations.from_arrays([[0, 1], [1, 1, 0]], terminated=[False, False])
+    with pytest.warns(DeprecationWarning, match="tail='renormalise' is now tail='renormalize'; ") as caught:
+        found = estimate_occupancy(walks, num_states=2, discount=0.9, tail="renormalise")  # pyright: ignore
+    assert caught[0].filename == __file__
+    assert found.tail == "renormalize"
 
 
 def test_moved_modules_are_looked_for_first_and_once(monkeypatch):

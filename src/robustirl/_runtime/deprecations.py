@@ -1,7 +1,7 @@
 """The names of version 0.1 that changed, and what gives the new object with a warning that says the new name.
 
-`NAMES` holds single names, `MODULES` whole modules, `FIELDS` the fields of dataclasses. To rename a public name, add a
-line to `NAMES`, and see that the module which had the old name ends with
+`NAMES` holds single names, `MODULES` whole modules, `FIELDS` the fields of dataclasses, `METHODS` methods, attributes
+and arguments. To rename a public name, add a line to `NAMES`, and see that the module which had the old name ends with
 
     __getattr__ = deprecated_names(__name__)
 
@@ -55,7 +55,10 @@ MODULES: dict[str, str] = {
     "robustirl.demonstrations.gymnasium": "robustirl.demonstrations",
     "robustirl.demonstrations.minari": "robustirl.demonstrations",
     "robustirl.demonstrations.occupancy": "robustirl.demonstrations",
+    "robustirl.envs.gymnasium_continuous": "robustirl.envs.gymnasium.continuous",
+    "robustirl.envs.gymnasium_functional": "robustirl.envs.gymnasium.functional",
     "robustirl.envs.gymnasium_tables": "robustirl.envs",
+    "robustirl.envs.gymnasium_worlds": "robustirl.envs.gymnasium.worlds",
     "robustirl.irl.callbacks": "robustirl.irl",
     "robustirl.irl.relative_entropy_callbacks": "robustirl.irl",
     "robustirl.irl.relative_entropy_config": "robustirl.irl",
@@ -93,6 +96,50 @@ MODULES: dict[str, str] = {
 }
 """By its old name, the module that has what an old module had, except for the entries of `NAMES`."""
 
+IMPORTED_WITH_WARNING = frozenset(
+    {
+        "robustirl.envs.gymnasium_continuous",
+        "robustirl.envs.gymnasium_functional",
+        "robustirl.envs.gymnasium_worlds",
+    }
+)
+"""Old modules whose import imports the new module, with a warning: the import itself may be all that a program does.
+
+`import robustirl.envs.gymnasium_worlds` registered the ids of Gymnasium."""
+
+METHODS: dict[str, str] = {
+    "FitVerdict.planned": "FitVerdict.valid",
+    "RelativeEntropyVerdict.sound": "RelativeEntropyVerdict.valid",
+    "RobustIRL.score(occupancy)": (
+        "RobustIRL.score(demonstrations): score demonstrations instead, since the score of an occupancy, minus its l1"
+        " distance, prefers α = 1"
+    ),
+    "Store.finding": "Store.result",
+    "kernel.staying()": "kernel.self_transitions()",
+    "kernel.tilted(value, radius)": "kernel.worst_case(value, radius)",
+    "planning.choose_method(game)": "planning.choose_solver(game), which returns a solver",
+    "planning.newton(game, reward, ...)": (
+        "planning.solve(game, reward, solver=planning.Newton(), ...), or with solver=planning.NewtonKrylov() in large"
+        " worlds"
+    ),
+    "planning.newton_sparse(game, reward, ...)": "planning.solve(game, reward, solver=planning.NewtonSparse(), ...)",
+    "planning.solve(..., method='auto')": "planning.solve without a method",
+    "planning.solve(..., method='newton')": "planning.solve with solver=planning.Newton()",
+    "planning.solve(..., method='newton-krylov')": "planning.solve with solver=planning.NewtonKrylov()",
+    "planning.solve(..., method='newton-sparse')": "planning.solve with solver=planning.NewtonSparse()",
+    "planning.solve(..., method='value-iteration')": "planning.solve with solver=planning.ValueIteration()",
+    "planning.value_iteration(game, reward, ...)": (
+        "planning.solve(game, reward, solver=planning.ValueIteration(), ...)"
+    ),
+    "robustirl.planning.METHODS": (
+        "planning.ValueIteration, Newton, NewtonKrylov and NewtonSparse, given as planning.solve(..., solver=...)"
+    ),
+    "tail='renormalise'": "tail='renormalize'",
+}
+"""By the old method, attribute, argument or function, what to write now; `warn_renamed` reads it.
+
+An entry for a name of `NAMES` is what its warning says, where the new object is not public."""
+
 
 def deprecated_names(module: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a module that gives the new object for an old name, with a warning.
@@ -113,25 +160,34 @@ def deprecated_names(module: str) -> Callable[[str], Any]:
             new = f"{MODULES[module]}.{name}"
         else:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        message = f"{old} is now {new}; the old name goes with the next version."
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        _warn(old, METHODS.get(old, new), stacklevel=3)
         home, _, attribute = new.rpartition(".")
         return getattr(_import(home), attribute)
 
     return find
 
 
-def warn_renamed(old: str, new: str) -> None:
-    """Warn the caller's caller that what it called by an old name has a new one: for methods, which have no table.
+def warn_renamed(old: str, stacklevel: int = 3) -> None:
+    """Warn the caller's caller that what it used by an old name of `METHODS` has a new one.
+
+    Args:
+        old: The key in `METHODS`.
+        stacklevel: Which frame the warning names, as for `warnings.warn`.
 
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True, action="always") as caught:
-        ...     warn_renamed("kernel.staying()", "kernel.self_transitions()")
+        ...     warn_renamed("kernel.staying()")
         >>> str(caught[0].message)
         'kernel.staying() is now kernel.self_transitions(); the old name goes with the next version.'
     """
-    warnings.warn(f"{old} is now {new}; the old name goes with the next version.", DeprecationWarning, stacklevel=3)
+    _warn(old, METHODS[old], stacklevel + 1)
+
+
+def _warn(old: str, new: str, stacklevel: int) -> None:
+    private = ", which is private" if "robustirl._" in new else ""
+    message = f"{old} is now {new}{private}; the old name goes with the next version."
+    warnings.warn(message, DeprecationWarning, stacklevel)
 
 
 Kind = TypeVar("Kind")
@@ -160,13 +216,13 @@ def renamed_fields(kind: type[Kind]) -> type[Kind]:
     def initialize(self: Any, *args: Any, **values: Any) -> None:
         # `dataclasses.replace` gives the new field as well, with the value that is to be replaced.
         for old in fields.keys() & values.keys():
-            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
+            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}", stacklevel=3)
             values[fields[old]] = values.pop(old)
         create(self, *args, **values)
 
     def reader(old: str) -> property:
         def read(self: Any) -> Any:
-            warn_renamed(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
+            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}", stacklevel=3)
             return getattr(self, fields[old])
 
         return property(read)
@@ -195,6 +251,9 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=has_parts)
 
     def exec_module(self, module: types.ModuleType) -> None:
+        if module.__name__ in IMPORTED_WITH_WARNING:
+            _warn(module.__name__, MODULES[module.__name__], stacklevel=3)
+            _import(MODULES[module.__name__])
         module.__dict__["__getattr__"] = deprecated_names(module.__name__)
 
 

@@ -1,13 +1,12 @@
 """What an estimator does with what it has learned: act, and be scored on further episodes of the expert."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl._runtime import short_traceback
+from robustirl._runtime import short_traceback, warn_renamed
 from robustirl.demonstrations import Demonstrations, Episode, OccupancyEstimate, as_whole_numbers
 from robustirl.errors import InvalidInputError
 from robustirl.irl._learned import Learned
@@ -116,11 +115,7 @@ class Predictions(Learned):
 
     def _occupancy_score(self, given: Any) -> float:
         """Return minus the distance of an occupancy, as version 0.1 did; it cannot compare different α."""
-        warnings.warn(
-            "the score of an occupancy is minus its l1 distance, which prefers α = 1; score demonstrations instead.",
-            DeprecationWarning,
-            stacklevel=3,
-        )
+        warn_renamed("RobustIRL.score(occupancy)", stacklevel=4)
         found = self._fitted()
         held_out: Any = given.occupancy if isinstance(given, OccupancyEstimate) else given
         checks.require_shape("the occupancy", held_out, (found.player.shape[0],), "states")

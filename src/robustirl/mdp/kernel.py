@@ -170,12 +170,12 @@ class AbstractKernel(DeviceModule):
 
     def staying(self) -> Float[Array, "S A"]:
         """Return `self_transitions()`, under its name of version 0.1."""
-        warn_renamed("kernel.staying()", "kernel.self_transitions()")
+        warn_renamed("kernel.staying()")
         return self.self_transitions()
 
     def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
         """Return `worst_case(value, radius)`, under its name of version 0.1."""
-        warn_renamed("kernel.tilted(value, radius)", "kernel.worst_case(value, radius)")
+        warn_renamed("kernel.tilted(value, radius)")
         return self.worst_case(value, radius)
 
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from robustirl._runtime import warn_renamed
 from robustirl.mdp import MDP, MarkovGame, as_game
-from robustirl.planning._methods import SOLVERS, warn_old_way
+from robustirl.planning._methods import SOLVERS
 from robustirl.planning.linear.dense import writes_matrices
 from robustirl.planning.solve import choose_solver, solve
 from robustirl.planning.solvers.base import AbstractSolver
@@ -33,7 +34,7 @@ def newton_sparse(game: MarkovGame | MDP, reward: ArrayLike, **options: Any) -> 
 
 def choose_method(game: MarkovGame) -> str:
     """Return the name that version 0.1 had for the solver chosen for a game."""
-    warn_old_way("planning.choose_method(game)", "planning.choose_solver(game), which returns a solver", stacklevel=3)
+    warn_renamed("planning.choose_method(game)")
     chosen = choose_solver(game)
     return next(name for name, solver in SOLVERS.items() if type(solver) is type(chosen))
 
@@ -41,6 +42,5 @@ def choose_method(game: MarkovGame) -> str:
 def _solve(
     name: str, game: MarkovGame | MDP, reward: ArrayLike, solver: AbstractSolver, options: dict[str, Any]
 ) -> Solution:
-    new = f"planning.solve(game, reward, solver=planning.{type(solver).__name__}(), ...)"
-    warn_old_way(f"planning.{name}(game, reward, ...)", new, stacklevel=4)
+    warn_renamed(f"planning.{name}(game, reward, ...)", stacklevel=4)
     return solve(game, reward, solver=solver, **options)

@@ -1,7 +1,6 @@
 """The names that version 0.1 had for solvers, each with a warning that says the new way."""
 
-import warnings
-
+from robustirl._runtime import warn_renamed
 from robustirl.errors import InvalidInputError
 from robustirl.planning.solvers.base import AbstractSolver
 from robustirl.planning.solvers.newton import Newton
@@ -22,13 +21,5 @@ def solver_of_method(method: str) -> AbstractSolver | None:
     """Return the solver that version 0.1 called `method`, None for its own choice, with a warning."""
     if method not in METHODS:
         raise InvalidInputError(f"there is no method {method!r}; pass a solver, such as solver=planning.Newton().")
-    solver = SOLVERS.get(method)
-    new = "without a method" if solver is None else f"with solver=planning.{type(solver).__name__}()"
-    warn_old_way(f"planning.solve(..., method={method!r})", f"planning.solve {new}", stacklevel=5)
-    return solver
-
-
-def warn_old_way(old: str, new: str, stacklevel: int) -> None:
-    """Warn that a name or a keyword has changed."""
-    message = f"{old} is now {new}; the old way goes with the next version."
-    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)
+    warn_renamed(f"planning.solve(..., method={method!r})", stacklevel=5)
+    return SOLVERS.get(method)

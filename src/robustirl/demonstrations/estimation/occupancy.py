@@ -18,13 +18,12 @@ recordings do not stop *because of* what would come next.
 
 import dataclasses
 import logging
-import warnings
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import ShortRepr
+from robustirl._runtime import ShortRepr, warn_renamed
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.estimation.chain import transition_counts
 from robustirl.demonstrations.estimation.concentration import as_confidence, l1_radius_from_data
@@ -183,7 +182,7 @@ def shown_contributions(
 def as_tail(tail: str) -> str:
     """Return the checked name of a tail; the British spelling of 0.1 is accepted with a warning."""
     if tail == "renormalise":
-        warnings.warn("the tail 'renormalise' is now 'renormalize'.", DeprecationWarning, stacklevel=3)
+        warn_renamed("tail='renormalise'", stacklevel=4)
         return "renormalize"
     if tail not in get_args(Tail):
         raise InvalidInputError(f"the tail is {tail!r}, but one of {', '.join(get_args(Tail))} is needed.")

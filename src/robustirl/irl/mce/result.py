@@ -48,7 +48,7 @@ class FitVerdict(AbstractVerdict):
     @property
     def planned(self) -> Bool[Array, "*batch"]:
         """The name of `valid` in version 0.1."""
-        warn_renamed("FitVerdict.planned", "FitVerdict.valid")
+        warn_renamed("FitVerdict.planned")
         return self.valid
 
     def history_length(self) -> int:

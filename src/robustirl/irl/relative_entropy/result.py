@@ -35,7 +35,7 @@ class RelativeEntropyVerdict(AbstractVerdict):
     @property
     def sound(self) -> Bool[Array, "*batch"]:
         """The name of `valid` in version 0.1."""
-        warn_renamed("RelativeEntropyVerdict.sound", "RelativeEntropyVerdict.valid")
+        warn_renamed("RelativeEntropyVerdict.sound")
         return self.valid
 
     def history_length(self) -> int:

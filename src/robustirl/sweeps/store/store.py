@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from robustirl._runtime import as_path, exclusive, one_line, require_output_folder
+from robustirl._runtime import as_path, exclusive, one_line, require_output_folder, warn_renamed
 from robustirl._runtime import write_atomically as write_atomically
 from robustirl.errors import DamagedStoreWarning, InvalidInputError
 from robustirl.sweeps.configuration import configuration, difference
@@ -185,7 +185,7 @@ class Store:
 
     def finding(self, spec: Spec) -> RunResult:
         """Return `result(spec)`, which is the name since version 0.2."""
-        warnings.warn("Store.finding is now Store.result; the old name goes.", DeprecationWarning, stacklevel=2)
+        warn_renamed("Store.finding")
         return self.result(spec)
 
     def results(self, *kinds: str) -> Iterator[RunResult]:
