@@ -98,7 +98,7 @@ def test_a_grid_without_its_diagonals_has_no_halves():
             np.ones((2, 1, 4)),
             None,
         ),  # By 1 from the end of a row to the next: both of a color.
-        ((1, 2), np.array([[[1, 0, 1, 0]], [[1, 1, 0, 0]]]), 2),
+        ((1, 2), np.array([[[1.0, 0.0, 1.0, 0.0]], [[1.0, 1.0, 0.0, 0.0]]]), 2),
         ((4, 8), np.ones((2, 1, 16)), None),  # By 8 two rows of four, or one of eight that 4 does not leave.
         ((4, 6), np.ones((2, 1, 24)), None),
     ],

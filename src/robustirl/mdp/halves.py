@@ -29,7 +29,8 @@ from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
 from robustirl.mdp.shifts import shifted_sum
 
 Vector = Float[Array, "*A S"]
-Half = Float[Array, "*A H"]
+First = Float[Array, "*A E"]
+Second = Float[Array, "*A R"]
 
 
 class AbstractHalves(eqx.Module):
@@ -42,26 +43,26 @@ class AbstractHalves(eqx.Module):
         weights: The probabilities of their other moves, as vectors, one for each entry.
     """
 
-    stays: eqx.AbstractVar[tuple[Half, Half]]
-    weights: eqx.AbstractVar[tuple[tuple[Half, ...], tuple[Half, ...]]]
+    stays: eqx.AbstractVar[tuple[First, Second]]
+    weights: eqx.AbstractVar[tuple[tuple[First, ...], tuple[Second, ...]]]
 
     @abc.abstractmethod
-    def cut(self, vector: Vector) -> tuple[Half, Half]:
+    def cut(self, vector: Vector) -> tuple[First, Second]:
         """Return the parts of a vector that belong to E and to R."""
 
     @abc.abstractmethod
-    def join(self, first: Half, second: Half) -> Vector:
+    def join(self, first: First, second: Second) -> Vector:
         """Return the vector of all states from its parts: the inverse of `cut`."""
 
     @abc.abstractmethod
-    def from_first(self, second: Half) -> Half:
+    def from_first(self, second: Second) -> First:
         """Return Σ_{s' in R} P(s'|s) x(s') for the states s of E."""
 
     @abc.abstractmethod
-    def from_second(self, first: Half, second: Half) -> Half:
+    def from_second(self, first: First, second: Second) -> Second:
         """Return Σ_{s' ≠ s} P(s'|s) x(s') for the states s of R."""
 
-    def scaled(self, first: Half, second: Half) -> "AbstractHalves":
+    def scaled(self, first: First, second: Second) -> "AbstractHalves":
         """Return the halves with the moves from E and from R multiplied by a factor for each state."""
         parts = zip(self.weights, (first, second), strict=True)
         weights = tuple(tuple(weight * factor for weight in part) for part, factor in parts)
@@ -82,15 +83,15 @@ class ShiftedHalves(AbstractHalves):
         row: The cells of a row, whose first cells have colors in turn; 1 where colors alternate from state to state.
     """
 
-    stays: tuple[Half, Half]
-    weights: tuple[tuple[Half, ...], tuple[Half, ...]]
+    stays: tuple[First, Second]
+    weights: tuple[tuple[First, ...], tuple[Second, ...]]
     offsets: tuple[tuple[int, ...], tuple[int, ...]] = eqx.field(static=True)
     row: int = eqx.field(static=True)
 
-    def cut(self, vector: Vector) -> tuple[Half, Half]:
+    def cut(self, vector: Vector) -> tuple[First, Second]:
         return _cut(vector, self.row)
 
-    def join(self, first: Half, second: Half) -> Vector:
+    def join(self, first: First, second: Second) -> Vector:
         if self.row == 1:
             longer = jnp.pad(second, (0, first.size - second.size))
             return jnp.stack([first, longer], 1).ravel()[: first.size + second.size]
@@ -98,10 +99,10 @@ class ShiftedHalves(AbstractHalves):
         odd = _odd_rows(one)
         return jnp.stack([jnp.where(odd, other, one), jnp.where(odd, one, other)], -1).ravel()
 
-    def from_first(self, second: Half) -> Half:
+    def from_first(self, second: Second) -> First:
         return shifted_sum(self.weights[0], self.offsets[0], second)
 
-    def from_second(self, first: Half, second: Half) -> Half:
+    def from_second(self, first: First, second: Second) -> Second:
         del second  # Every move changes the color.
         return shifted_sum(self.weights[1], self.offsets[1], first)
 
@@ -109,7 +110,9 @@ class ShiftedHalves(AbstractHalves):
         return jax.tree.map(lambda half: half[action], self)
 
 
-def shifted_halves(weights: Sequence[Vector], offsets: tuple[int, ...], row: int) -> ShiftedHalves:
+def shifted_halves(
+    weights: Sequence[Vector] | Float[Array, "J *A S"], offsets: tuple[int, ...], row: int
+) -> ShiftedHalves:
     """Return the halves of diagonals, for a `row` that `coloring_row` found.
 
     Cell j of row i has the color of (i + j) mod 2, and stands at place j // 2 among the cells of its color in its row.
@@ -179,7 +182,7 @@ def _odd_rows(cells: Float[Array, "*A h n"]) -> Bool[Array, "h 1"]:
     return (jnp.arange(cells.shape[-2]) % 2 == 1)[:, None]
 
 
-def _cut(vector: Vector, row: int) -> tuple[Half, Half]:
+def _cut(vector: Vector, row: int) -> tuple[First, Second]:
     """Return the cells of either color."""
     if row == 1:
         return vector[..., 0::2], vector[..., 1::2]
@@ -232,23 +235,23 @@ class ListedHalves(AbstractHalves):
         lists: Where entries lead.
     """
 
-    stays: tuple[Half, Half]
-    weights: tuple[tuple[Half, ...], tuple[Half, ...]]
+    stays: tuple[First, Second]
+    weights: tuple[tuple[First, ...], tuple[Second, ...]]
     lists: HalvedLists
 
-    def cut(self, vector: Vector) -> tuple[Half, Half]:
+    def cut(self, vector: Vector) -> tuple[First, Second]:
         return (
             vector.at[..., self.lists.first].get(mode="promise_in_bounds"),
             vector.at[..., self.lists.second].get(mode="promise_in_bounds"),
         )
 
-    def join(self, first: Half, second: Half) -> Vector:
+    def join(self, first: First, second: Second) -> Vector:
         return take(jnp.concatenate([first, second]), self.lists.rank)
 
-    def from_first(self, second: Half) -> Half:
+    def from_first(self, second: Second) -> First:
         return gather_sum(self.lists.first_places, self.weights[0], second)
 
-    def from_second(self, first: Half, second: Half) -> Half:
+    def from_second(self, first: First, second: Second) -> Second:
         met = jnp.concatenate([first, second]) if self.lists.inner else first
         return gather_sum(self.lists.second_places, self.weights[1], met)
 

@@ -19,6 +19,7 @@ from robustirl._runtime import unfused
 from robustirl.mdp import AbstractChain
 
 Vector = Float[Array, " S"]
+Reduced = Float[Array, " R"]
 
 
 class LinearSystem(NamedTuple):
@@ -31,12 +32,12 @@ class LinearSystem(NamedTuple):
         restrict: Returns the entries of a vector of the other system that x has.
     """
 
-    move: Callable[[Vector], Vector]
-    right: Vector
-    expand: Callable[[Vector], Vector]
-    restrict: Callable[[Vector], Vector]
+    move: Callable[[Reduced], Reduced]
+    right: Reduced
+    expand: Callable[[Reduced], Vector]
+    restrict: Callable[[Vector], Reduced]
 
-    def apply(self, x: Vector) -> Vector:
+    def apply(self, x: Reduced) -> Reduced:
         """Return (I - M) x."""
         return x - self.move(x)
 
@@ -62,10 +63,10 @@ def reduced_system(chain: AbstractChain, discount: Float[Array, ""], right: Vect
     known = inverse[0] * first
     scaled = halves.scaled(rate * inverse[0], rate * inverse[1])
 
-    def move(x: Vector) -> Vector:
+    def move(x: Reduced) -> Reduced:
         return scaled.from_second(unfused(rate >= 0, scaled.from_first, x), x)
 
-    def expand(x: Vector) -> Vector:
+    def expand(x: Reduced) -> Vector:
         return halves.join(known + scaled.from_first(x), x)
 
     return LinearSystem(
