@@ -14,6 +14,7 @@ import pytest
 
 import robustirl
 from robustirl import irl, planning
+from robustirl._runtime import precision
 from robustirl._runtime.precision import (
     as_float,
     smallest_tolerance,
@@ -181,3 +182,14 @@ def test_all_of_jax_is_switched(monkeypatch):
     monkeypatch.setattr(jax.config, "update", lambda *given: asked.append(given))
     robustirl.enable_x64()
     assert asked == [("jax_enable_x64", True)]
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_tolerances_follow_from_the_type_and_the_discount():
+    wide, narrow = np.zeros(1), np.zeros(1, dtype=np.float32)
+    eps = {8: 2.0**-52, 4: 2.0**-23}
+    for array in (wide, narrow):
+        assert precision.epsilon(array) == eps[array.itemsize]
+        assert precision.tie_tolerance(array) == 4096 * eps[array.itemsize]
+        assert precision.smallest_tolerance(array, 0.75) == 64 * eps[array.itemsize]
+    assert (precision.sum_tolerance(wide.dtype), precision.sum_tolerance(narrow.dtype)) == (1e-10, 1e-5)

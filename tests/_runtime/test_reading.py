@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from robustirl import demonstrations, envs, irl
-from robustirl._runtime import as_path, read_arrays, read_regular, reading
+from robustirl._runtime import (
+    as_path,
+    read_arrays,
+    read_regular,
+    reading,
+)
 from robustirl.errors import InvalidInputError
 from robustirl.reports import read_occupancy
 from robustirl.sweeps import Store, unpack_store
@@ -92,3 +97,11 @@ def test_a_regular_file_is_read(tmp_path):
 def test_what_is_no_path_is_refused(use, path):
     with pytest.raises(InvalidInputError, match=r" is no path; give text or a pathlib\.Path\.$"):
         use(path)
+
+
+def test_a_file_that_memory_cannot_hold_is_told_both_sizes(monkeypatch):
+    monkeypatch.setattr(reading, "available_bytes", lambda: 3 * 2**29)
+    assert reading.excess(3 * 2**29) == ""
+    assert reading.excess(5 * 2**40) == "5,120.0 GiB, but 1.5 GiB of memory are available"
+    monkeypatch.setattr(reading, "available_bytes", lambda: None)
+    assert reading.excess(2**80) == ""

@@ -1,9 +1,21 @@
-"""Running a command whose computation is a stand-in."""
+"""What a command prints, and running one whose computation is a stand-in."""
 
-from robustirl.cli.console import take_answers
+from robustirl.cli.console import console, errors, take_answers
 from robustirl.sweeps import Outcome
 from robustirl.sweeps.batches import Timing
-from tests.cli.test_cli_printed import printed
+
+
+def printed(call, *given, width=120):
+    """What a function prints, to a terminal of so many columns."""
+    widths = console.width, errors.width
+    console.width = errors.width = width
+    try:
+        with console.capture() as out, errors.capture() as err:
+            call(*given)
+    finally:
+        console.width, errors.width = widths
+    said = err.get()
+    return out.get() + (f"standard error:\n{said}" if said else "")
 
 
 def finished(records, *, complete=True):

@@ -1,30 +1,16 @@
-"""Commands on data and worlds of one's own: what a newcomer types, and what the answer is."""
+"""Commands on data of one's own: what a newcomer types, and what the answer is."""
 
 import json
-import sys
 
-import numpy as np
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
-from robustirl.demonstrations import Demonstrations, load, save
+from robustirl.demonstrations import Demonstrations, load
 from robustirl.irl import RobustIRL
+from tests.cli.own_world import FIT, WALKS, world
 from tests.commands import robustirl
 
-# Three rooms in a row; action 0 stays, action 1 goes on; the last room is never left.
-KERNEL = np.zeros((3, 2, 3))
-KERNEL[[0, 1, 2], 0, [0, 1, 2]] = 1
-KERNEL[[0, 1, 2], 1, [1, 2, 2]] = 1
-WALKS = Demonstrations.from_arrays([[0, 1, 2], [0, 0, 1, 2]] * 4, [[1, 1], [0, 1, 1]] * 4, terminated=True)
-FIT = "fit --alpha 1 --steps 3 --env"
-
-
-@pytest.fixture
-def world(here):
-    np.savez(here / "world.npz", kernel=KERNEL, discount=0.9, initial=[1.0, 0.0, 0.0])
-    save(WALKS, here / "walks.csv")
-    return here
+__all__ = ["world"]  # A fixture.
 
 
 def test_json_is_one_object_with_the_verdict_and_the_files(world, capsys):
@@ -80,90 +66,6 @@ def test_a_command_line_that_cannot_be_understood_gets_one_sentence(line, said, 
     assert out == ""
     assert said in " ".join(err.split())
     assert "╭" not in err
-
-
-def test_logs_that_count_from_one_are_told_how_to_say_so(world, capsys):
-    (world / "log.csv").write_text("episode,state\n" + "".join(f"{e},{s}\n" for e in range(4) for s in (1, 2, 3)))
-    status, _, err = robustirl(f"{FIT} world.npz --demos log.csv --out found", capsys)
-    assert status == 2
-    assert "--first-state 1" in err
-    assert robustirl("demos inspect log.csv --first-state 1 --env world.npz", capsys)[0] == 0
-
-
-def test_names_are_numbered_with_a_word_and_may_be_given(world, capsys):
-    (world / "log.csv").write_text("trip,room\na,hall\na,door\nb,hall\n")
-    columns = "--columns episode=trip,state=room"
-    _, out, _ = robustirl(f"demos inspect log.csv {columns}", capsys)
-    assert "2 states by name in alphabetical order (door = 0, hall = 1)" in " ".join(out.split())
-    (world / "names.txt").write_text("hall\ndoor\nend\n")
-    robustirl(f"convert log.csv log.npz {columns} --state-names names.txt", capsys)
-    assert load("log.npz").states.tolist() == [0, 1, 0]
-    assert load("log.npz").state_names == ("hall", "door", "end")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--columns state=room", "say which one it is with --columns episode=NAME."),
-        ("--columns state=room,state=trip", "names state more than once"),
-    ],
-)
-def test_sentences_about_columns_speak_the_language_of_the_command_line(world, capsys, options, said):
-    (world / "log.csv").write_text("trip,room\na,1\n")
-    status, _, err = robustirl(f"demos inspect log.csv {options}", capsys)
-    assert status == 2
-    assert said in " ".join(err.split())
-    assert "{" not in err
-
-
-def test_worlds_from_scipy_are_read(world, capsys):
-    for kind in ("csr", "csc"):
-        scipy.sparse.save_npz(world / "sparse.npz", scipy.sparse.coo_array(KERNEL.reshape(6, 3)).asformat(kind))
-        line = "theory sparse.npz --discount 0.9 --demos walks.csv --json"
-        status, out, _ = robustirl(line, capsys)
-        assert status == 0
-        assert json.loads(out)["matchable"] in ("no", "open")
-    scipy.sparse.save_npz(world / "sparse.npz", scipy.sparse.csr_array(KERNEL.reshape(6, 3)[:5]))
-    status, _, err = robustirl("demos inspect walks.csv --env sparse.npz", capsys)
-    assert status == 2
-    assert "one for each state and action" in " ".join(err.split())
-
-
-def test_a_function_of_ones_own_makes_the_world_if_it_is_trusted(world, capsys, monkeypatch):
-    (world / "my_rooms.py").write_text(
-        "import numpy as np\nfrom robustirl import MDP\n"
-        "def build(discount=0.5):\n    return MDP(np.load('world.npz')['kernel'], discount=discount)\n"
-    )
-    monkeypatch.syspath_prepend(world)
-    inspect = "demos inspect walks.csv --env my_rooms:build"
-    status, _, err = robustirl(inspect, capsys)
-    assert status == 2
-    assert "--allow-import" in err
-    assert "my_rooms" not in sys.modules
-    status, out, _ = robustirl(f"{inspect} --allow-import --env-arg discount=0.25", capsys)
-    assert status == 0
-    assert "γ = 0.25" in out
-
-
-def test_arguments_go_to_gymnasium(world, capsys):
-    pytest.importorskip("gymnasium")
-    save(Demonstrations.from_arrays([[0, 4, 8]]), world / "lake.npz")
-    line = "demos inspect lake.npz --env FrozenLake-v1 --env-arg is_slippery=false --env-arg map_name=8x8"
-    _, out, _ = robustirl(line, capsys)
-    assert "64 states" in out
-    status, _, err = robustirl("demos inspect lake.npz --env FrozenLake-v1 --env-arg slippery", capsys)
-    assert status == 2
-    assert "is_slippery=false" in err
-
-
-def test_noise_in_a_world_of_ones_own_says_what_it_does(world, capsys):
-    line = f"{FIT} world.npz --demos walks.csv --noise 0.25 --out found"
-    status, _, err = robustirl(line, capsys)
-    assert status == 2
-    assert "--noise-model" in err
-    assert "any of all 3 states" in " ".join(err.split())
-    _, out, _ = robustirl(f"{line} --noise-model uniform-action", capsys)
-    assert "with probability 0.25 an action drawn from the available ones" in " ".join(out.split())
 
 
 def test_theory_reads_what_fit_writes(world, capsys):

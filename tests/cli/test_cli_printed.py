@@ -2,19 +2,13 @@
 
 import dataclasses
 import math
-import typing
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from robustirl.cli import compare, continuous, demos, doctor, explore, layouts, reproduce, theory
-from robustirl.cli.console import console, errors, say_files, say_outcome, take_answers, text_width
-from robustirl.cli.imitate import _last_return, _parameters
-from robustirl.cli.log_options import LogOptions, parse_columns
-from robustirl.cli.output_options import OutputOptions, _plain, split_options
-from robustirl.cli.parsing import in_a_sentence
+from robustirl.cli import compare, continuous, demos, doctor, layouts, reproduce, theory
+from robustirl.cli.console import console, say_files, say_outcome, take_answers, text_width
 from robustirl.demonstrations import AlphaEstimate, Demonstrations
 from robustirl.paper.continuous.specs import ContinuousRecord, ContinuousSpec
 from robustirl.paper.finite.comparison import Cell, Explanation
@@ -22,22 +16,10 @@ from robustirl.paper.finite.layouts import Interval, Shape
 from robustirl.paper.published import PublishedReturn, published_returns
 from robustirl.sweeps import Outcome
 from robustirl.sweeps.batches import Timing
+from tests.cli.running import printed
 from tests.goldens import require_golden
 from tests.invented_runs import layouts as runs_of_layouts
 from tests.invented_runs import record, runs
-
-
-def printed(call, *given, width=120):
-    """What a function prints, to a terminal of so many columns."""
-    widths = console.width, errors.width
-    console.width = errors.width = width
-    try:
-        with console.capture() as out, errors.capture() as err:
-            call(*given)
-    finally:
-        console.width, errors.width = widths
-    said = err.get()
-    return out.get() + (f"standard error:\n{said}" if said else "")
 
 
 def explanations():
@@ -178,14 +160,6 @@ def test_a_command_prints_what_it_printed(name):
     take_answers()
 
 
-@pytest.mark.parametrize(("size", "shown"), [(999_499, "999 kB"), (1_000_000, "1.0 MB"), (1_550_000, "1.6 MB")])
-def test_the_size_of_a_page_is_said_in_whole_units(tmp_path, size, shown):
-    path = tmp_path / "p"
-    path.write_bytes(bytes(size))
-    assert printed(explore._say, path).endswith(f"({shown})\n")
-    assert take_answers() == {"files": [str(path)]}
-
-
 def test_a_long_line_is_left_to_the_terminal_and_a_table_is_not():
     assert printed(console.print, "word " * 60).count("\n") == 1
     assert printed(compare._print_explanations, explanations(), 7).count("\n") > 5
@@ -194,111 +168,3 @@ def test_a_long_line_is_left_to_the_terminal_and_a_table_is_not():
 def test_tables_are_as_wide_as_the_terminal():
     streams = (None, SimpleNamespace(isatty=lambda: False), SimpleNamespace(isatty=lambda: True))
     assert [text_width(stream) for stream in streams] == [120, 120, None]
-
-
-def test_experts_are_compared_by_the_end_of_their_training():
-    assert _last_return([9.0] * 5 + [1.0] * 19 + [21.0]) == 2.0  # The last twenty.
-    assert _last_return([9.0] * 5 + [np.nan] * 20) == -np.inf
-    assert _last_return([np.nan, 4.0]) == 4.0
-
-
-def test_parameters_are_names_and_numbers(refused):
-    assert _parameters("--physics", ("mass=0.2", "length=-1e3")) == {"mass": 0.2, "length": -1000.0}
-    for word in ("mass", "mass=x", "=1", "self=1", "discount=0.5"):
-        with refused(f"--physics has {word!r}, but name=number is needed"):
-            _parameters("--physics", (word,))
-
-
-def test_options_of_all_commands_are_found_wherever_they_stand(refused):
-    options, rest = split_options(["--json", "fit", "--no-cache", "--log-file=x", "--", "--quiet"])
-    assert options == OutputOptions(json=True, log_file=Path("x"), cache=False)
-    assert rest == ["fit", "--", "--quiet"]
-    for words in (["--log-file"], ["--log-file="]):
-        with refused("--log-file needs a file"):
-            split_options(words)
-
-
-def test_json_has_no_numbers_that_are_none():
-    given = {1: (math.inf, -math.inf, math.nan, 1.5), "path": Path("x"), "none": None, "yes": True}
-    assert _plain(given) == {"1": [None, None, None, 1.5], "path": "x", "none": None, "yes": True}
-
-
-def test_columns_are_pairs_and_named_once(tmp_path, refused):
-    assert parse_columns(None) is None
-    for text in ("episode", "episode=", "=trip", "a=b,,"):
-        with refused(f"--columns is {text!r}, but pairs"):
-            parse_columns(text)
-    with refused("names state more than once"):
-        parse_columns("state=a,state=b")
-    for option in ("first_state", "first_action"):  # What the command line takes for an answer.
-        assert typing.get_args(typing.get_type_hints(LogOptions)[option]) == (0, 1)
-    names = tmp_path / "names.txt"
-    names.write_text("hall\n\n yard \n")
-    assert LogOptions(state_names=names).table_options().state_names == ["hall", "yard"]
-    for text, count in (("hall\nhall\n", 2), ("\n", 0)):
-        names.write_text(text)
-        with refused("must hold different names", f"it holds {count} lines"):
-            LogOptions(state_names=names).table_options()
-
-
-COMMANDS = ["fit", "theory", "demos"]
-BOXES = {
-    "no command": ("", [], "robustirl needs a command: fit, theory, demos."),
-    "a missing option": (
-        "│ Missing from robustirl fit: │\n│ --env STR │\n│ The world, as --noise says. │\n│ --out PATH │",
-        ["fit"],
-        "robustirl fit needs --env and --out; give them. See robustirl fit --help.",
-    ),
-    "one missing name": (
-        "Missing from robustirl demos inspect:\nFILE\nThe file.",
-        ["demos", "inspect"],
-        "robustirl demos inspect needs FILE; give it. See robustirl demos inspect --help.",
-    ),
-    "three missing": (
-        "Missing from robustirl fit:\n--env STR\n--demos PATH\n--out PATH",
-        ["fit"],
-        "robustirl fit needs --env, --demos and --out; give them. See robustirl fit --help.",
-    ),
-    "a word too many": (
-        "Unrecognized options: maek\nAvailable subcommands: make, inspect\nFor full helptext, run x",
-        ["demos", "maek"],
-        "robustirl demos does not understand 'maek'; did you mean make? See robustirl demos --help.",
-    ),
-    "a value that cannot be read": (
-        "Error parsing --noise: invalid float. Argument helptext: x",
-        ["fit", "--noise", "much"],
-        "--noise is 'much', which cannot be read (invalid float). See robustirl fit --help.",
-    ),
-    "a value that is not there": (
-        "Error parsing --noise: invalid float.",
-        ["fit", "--noise"],
-        "--noise (invalid float). See robustirl fit --help.",
-    ),
-    "a choice": (
-        "invalid choice 'both' for argument '--tail'. Expected one of ('None', 'hold', 'chain').",
-        ["fit"],
-        "--tail is 'both', but one of chain, hold is needed. See robustirl fit --help.",
-    ),
-    "an argument": (
-        "Missing value for argument 'store'.",
-        ["fit"],
-        "robustirl fit needs STORE, which is not there. See robustirl fit --help.",
-    ),
-    "a subcommand": (
-        "Missing subcommand. Expected one of {make,inspect}.",
-        ["demos"],
-        "robustirl demos needs one of make,inspect after it. See robustirl demos --help.",
-    ),
-    "something else": ("Odd things. For full helptext, run x", ["fit"], "Odd things. See robustirl fit --help."),
-    "nothing": (
-        "╭─────╮\n╰─────╯",
-        ["fit"],
-        "the command line cannot be understood. See robustirl fit --help.",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BOXES)
-def test_the_box_of_the_parser_becomes_a_sentence(name):
-    box, words, sentence = BOXES[name]
-    assert in_a_sentence(box, words, COMMANDS) == sentence

@@ -9,7 +9,7 @@ import pytest
 from robustirl import cli
 from robustirl._runtime import printable
 from robustirl.cli.console import PhaseBars, PlainConsole, say_files, take_answers
-from tests.cli.test_cli_printed import printed
+from tests.cli.running import printed
 
 
 def test_numbers_in_names_are_not_colored(monkeypatch):

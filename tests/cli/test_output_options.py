@@ -1,13 +1,15 @@
 """Options that every command has: quiet, one line of JSON, and a log."""
 
 import logging
+import math
 import os
+from pathlib import Path
 
 import pytest
 
 from robustirl.cli.console import answer, console, errors, take_answers
-from robustirl.cli.output_options import OutputOptions, output, print_answers
-from tests.cli.test_cli_printed import printed
+from robustirl.cli.output_options import OutputOptions, _plain, output, print_answers, split_options
+from tests.cli.running import printed
 
 
 @pytest.mark.parametrize(
@@ -55,3 +57,17 @@ def test_a_log_that_is_a_pipe_is_refused(tmp_path, refused):
         output(OutputOptions(log_file=tmp_path / "pipe"), "fit"),
     ):
         pass
+
+
+def test_options_of_all_commands_are_found_wherever_they_stand(refused):
+    options, rest = split_options(["--json", "fit", "--no-cache", "--log-file=x", "--", "--quiet"])
+    assert options == OutputOptions(json=True, log_file=Path("x"), cache=False)
+    assert rest == ["fit", "--", "--quiet"]
+    for words in (["--log-file"], ["--log-file="]):
+        with refused("--log-file needs a file"):
+            split_options(words)
+
+
+def test_json_has_no_numbers_that_are_none():
+    given = {1: (math.inf, -math.inf, math.nan, 1.5), "path": Path("x"), "none": None, "yes": True}
+    assert _plain(given) == {"1": [None, None, None, 1.5], "path": "x", "none": None, "yes": True}

@@ -1,7 +1,7 @@
 """One step of every world from many states, beside numbers that were written once.
 
-The worlds that Gymnasium has are held to it in `test_equations.py`. `python -m tests.envs.physics.test_physics_golden` writes
-the numbers anew.
+The worlds that Gymnasium has are held to it in `test_equations.py`.
+`python -m tests.envs.physics.test_physics_golden` writes the numbers anew.
 """
 
 import json
