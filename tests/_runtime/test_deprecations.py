@@ -10,14 +10,16 @@ import types
 import warnings
 from pathlib import Path
 
+import jax
 import pytest
 
 import robustirl
 from robustirl._runtime import deprecations
 from robustirl._runtime.deprecations import IMPORTED_WITH_WARNING, METHODS, MODULES, NAMES, warn_renamed
-from robustirl.control import PolicyGradientConfig
+from robustirl.control import PolicyGradientConfig, solve_game
 from robustirl.demonstrations import Demonstrations, estimate_occupancy
-from robustirl.irl import RelativeEntropyConfig
+from robustirl.envs import GaussianGrid
+from robustirl.irl import RelativeEntropyConfig, Status
 
 ROOMS = Path(robustirl.__file__).parent
 
@@ -146,6 +148,24 @@ def test_an_old_field_sets_and_reads_the_new_one_with_a_warning():
     with pytest.warns(DeprecationWarning, match=r"PolicyGradientConfig\.normalise is now"):
         changed = dataclasses.replace(PolicyGradientConfig(), normalise=False)  # pyright: ignore[reportCallIssue]
     assert changed.normalize is False
+
+
+def test_an_old_member_of_a_status_is_the_new_one_and_its_value_in_files_stays():
+    with pytest.warns(DeprecationWarning, match=r"Status\.BUDGET is now Status\.MAX_STEPS; ") as caught:
+        found = getattr(Status, "BUDGET")  # noqa: B009
+    assert found is Status.MAX_STEPS is Status("budget")
+    assert caught[0].filename == __file__
+    with pytest.raises(AttributeError, match="type object 'Status' has no attribute 'NOTHING'"):
+        getattr(Status, "NOTHING")  # noqa: B009
+
+
+def test_an_old_attribute_of_a_training_is_the_new_one():
+    quick = PolicyGradientConfig(steps=2, episodes=8)
+    trained = solve_game(GaussianGrid(), config=quick, key=jax.random.key(0))
+    with pytest.warns(DeprecationWarning, match=r"^Training\.sound is now Training\.valid; "):
+        assert trained.sound == trained.valid
+    with pytest.warns(DeprecationWarning, match=r"TrainingHistory\.sound is now TrainingHistory\.valid; "):
+        assert trained.history.sound.all() == trained.history.valid.all()
 
 
 def test_the_old_spelling_of_a_tail_is_taken_with_a_warning_at_the_call():

@@ -16,7 +16,7 @@ from robustirl.control.networks import Scale
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
 from robustirl.control.ppo import _advantages, as_field, create, folded, improve
-from robustirl.control.ppo_training import _require_fitting, settle, train_policies
+from robustirl.control.ppo_training import _require_fitting, train_policies, training_setting
 from robustirl.control.segments import Field, Segment, Walkers, start, walk
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -134,16 +134,16 @@ def test_what_a_training_is_put_together_from():
     given, line = [0.0, -1.0, 5.0], Line([0.0, -1.0, 5.0], discount=0.7)
     with single_precision():
         settings = [
-            settle(line, 0.9, 128 * 45, SMALL, None),
-            settle(Endless(given), 0.9, 128, SMALL, None),
-            settle(line, 0.9, 128, SMALL, 50),
+            training_setting(line, 0.9, 128 * 45, SMALL, None),
+            training_setting(Endless(given), 0.9, 128, SMALL, None),
+            training_setting(line, 0.9, 128, SMALL, 50),
         ]
     assert [setting.horizon for setting in settings] == [200, 37, 50]
     assert settings[0].units is None  # Its actions lie within ±1.
     assert [setting.updates for setting in settings] == [46, 1, 1]  # Stretches of two.
     np.testing.assert_allclose([float(settings[0].alpha), float(settings[0].discount)], [0.9, 0.7], rtol=1e-6)
     with pytest.raises(InvalidInputError, match="the horizon is 0"), single_precision():
-        settle(line, 0.9, 128, SMALL, 0)
+        training_setting(line, 0.9, 128, SMALL, 0)
     with pytest.raises(InvalidInputError, match="1 worlds and 2 keys were given, but one key a world is needed"):
         train_policies([line], keys=[jax.random.key(0)] * 2)
     with pytest.raises(InvalidInputError, match="0 worlds and 0 keys"):

@@ -25,7 +25,7 @@ LINE_QUICK = PolicyGradientConfig(steps=40, episodes=32, horizon=20)
 def test_a_short_training_finds_the_goal_of_the_grid():
     result = train_expert(GaussianGrid(0.0), config=QUICK, attempts=1, key=fast_key(0))
     found = evaluate(GaussianGrid(0.0), result.player, episodes=4, key=fast_key(1))
-    assert result.sound
+    assert result.valid
     assert found.goal_share == 1
     assert found.mean_return > -200
     np.testing.assert_array_less(found.lengths, 100)
@@ -54,7 +54,7 @@ def test_the_player_wins_a_line_alone_and_loses_it_to_a_stronger_opponent(config
     game = solve_game(LINE, 0.3, config=config, key=fast_key(0))
     assert alone.history.mean_return[-1] > 3.5
     assert game.history.mean_return[-1] < 1.5
-    assert game.sound
+    assert game.valid
     # The opponent leads away from the right end where the player might reach it.
     assert game.opponent.mean(jnp.eye(5))[3, 0] < 0 < game.player.mean(jnp.eye(5))[3, 0]
 
@@ -83,13 +83,13 @@ def test_rewards_that_are_not_numbers_end_training_with_the_last_sound_policy():
     with pytest.raises(ConvergenceError, match=r"not finite at policy step \d+.*throw=False"):
         solve_game(world, 1.0, config=LINE_QUICK, key=fast_key(0))
     kept = solve_game(world, 1.0, config=LINE_QUICK, key=fast_key(0), throw=False)
-    assert not kept.sound
+    assert not kept.valid
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((kept.player, kept.opponent)))
 
 
 def test_a_world_that_never_ends_is_trained_in_to_its_horizon():
     result = solve_game(Line([-1.0] * 5, endless=True), 1.0, config=LINE_QUICK, key=fast_key(0))
-    assert result.sound
+    assert result.valid
     np.testing.assert_array_equal(result.history.finished, 0)
     np.testing.assert_array_equal(result.history.mean_return, -20)
 

@@ -27,7 +27,7 @@ from robustirl.control.policy_gradient import (
 from robustirl.control.ppo import PPOConfig, _rule, create
 from robustirl.control.rollouts import Episodes
 from robustirl.control.segments import Segment
-from robustirl.control.updates import Paid, learn
+from robustirl.control.updates import WorldReward, learn
 
 DISCOUNT = 0.8
 CONFIG = PPOConfig(
@@ -132,7 +132,7 @@ def _slopes(function, parts):
 def _learned(agents, segment):
     """Return one of three updates."""
     keys = jax.random.split(jax.random.key(1))
-    return learn(agents, Paid(), (), segment, jnp.array(DISCOUNT), CONFIG, 3, *keys)
+    return learn(agents, WorldReward(), (), segment, jnp.array(DISCOUNT), CONFIG, 3, *keys)
 
 
 def test_an_update_of_ppo_is_that_of_the_formulas():

@@ -72,9 +72,9 @@ def test_a_start_with_too_little_mass_is_named():
 
 
 def _all(rho):
-    from robustirl.irl.judgment import _Case, _findings
+    from robustirl.irl.judgment import _Case, _judgments
 
-    return list(_findings(_Case(fit(world(), rho), None, None, None)))
+    return list(_judgments(_Case(fit(world(), rho), None, None, None)))
 
 
 def test_few_data_are_no_comfort():

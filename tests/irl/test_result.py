@@ -18,9 +18,8 @@ from tests.irl.test_saving import made
 
 @pytest.mark.parametrize(("valid", "converged", "stopped"), list(itertools.product([True, False], repeat=3)))
 def test_the_word_for_an_ending(valid, converged, stopped):
-    expected = (
-        Status.FAILED if not valid else Status.CONVERGED if converged else Status.STOPPED if stopped else Status.BUDGET
-    )
+    unless_failed = Status.CONVERGED if converged else Status.STOPPED if stopped else Status.MAX_STEPS
+    expected = unless_failed if valid else Status.FAILED
     assert Status.of(valid=valid, converged=converged, stopped=stopped) == expected
 
 

@@ -405,7 +405,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 def test_files_of_version_01_are_read():
     model = RobustIRL.load(GOLDEN / "estimator-0.1.npz")
-    assert (model.alpha, model.steps, model.fit_.verdict.status) == (0.9, 5, Status.BUDGET)
+    assert (model.alpha, model.steps, model.fit_.verdict.status) == (0.9, 5, Status.MAX_STEPS)
     assert isinstance(model.reward, NetworkReward)
     rewards = model.reward(model.fit_.parameters)
     np.testing.assert_allclose(rewards, model.reward_, atol=1e-12)

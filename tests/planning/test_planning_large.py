@@ -83,7 +83,7 @@ def test_a_fit_lowers_the_gap(env, world):
     rho = state_occupancy(world, expert_policy(world, env.reward))
     learner = env.mdp(0.05, "uniform-state")
     result = irl.fit(learner, rho, alpha=0.95, steps=8)
-    assert result.verdict.status == irl.Status.BUDGET
+    assert result.verdict.status == irl.Status.MAX_STEPS
     assert result.history.occupancy_gap[-1] < result.history.occupancy_gap[0]
     assert np.allclose(result.occupancy, state_occupancy(learner, result.mixture), atol=1e-9)
 

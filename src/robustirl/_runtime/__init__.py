@@ -7,6 +7,7 @@ from robustirl._runtime.cache import use_compilation_cache as use_compilation_ca
 from robustirl._runtime.collection import collect_rarely as collect_rarely
 from robustirl._runtime.collection import set_rare_collection as set_rare_collection
 from robustirl._runtime.compilation import compilation as compilation
+from robustirl._runtime.deprecations import RenamedMembers as RenamedMembers
 from robustirl._runtime.deprecations import deprecated_names as deprecated_names
 from robustirl._runtime.deprecations import renamed_fields as renamed_fields
 from robustirl._runtime.deprecations import support_moved_modules as support_moved_modules

@@ -8,6 +8,7 @@ and arguments. To rename a public name, add a line to `NAMES`, and see that the 
 under `if not TYPE_CHECKING:`, so that type checkers still report unknown names. Entries go with the next version.
 """
 
+import enum
 import functools
 import importlib
 import importlib.abc
@@ -16,7 +17,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 NAMES: dict[str, str] = {
     "robustirl.precision.enable_x64": "robustirl.enable_x64",
@@ -114,7 +115,10 @@ METHODS: dict[str, str] = {
         "RobustIRL.score(demonstrations): score demonstrations instead, since the score of an occupancy, minus its l1"
         " distance, prefers α = 1"
     ),
+    "Status.BUDGET": "Status.MAX_STEPS",
     "Store.finding": "Store.result",
+    "Training.sound": "Training.valid",
+    "TrainingHistory.sound": "TrainingHistory.valid",
     "kernel.staying()": "kernel.self_transitions()",
     "kernel.tilted(value, radius)": "kernel.worst_case(value, radius)",
     "planning.choose_method(game)": "planning.choose_solver(game), which returns a solver",
@@ -231,6 +235,28 @@ def renamed_fields(kind: type[Kind]) -> type[Kind]:
     for old in fields:
         setattr(kind, old, reader(old))
     return kind
+
+
+class RenamedMembers(enum.EnumMeta):
+    """The metaclass of an enumeration with old members in `METHODS`, which give the new ones with a warning.
+
+    Example:
+        >>> import warnings
+        >>> from robustirl.irl import Status
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     status = Status.BUDGET
+        >>> status, str(caught[0].message).partition(";")[0]
+        (<Status.MAX_STEPS: 'budget'>, 'Status.BUDGET is now Status.MAX_STEPS')
+    """
+
+    if not TYPE_CHECKING:  # Type checkers shall report unknown members.
+
+        def __getattr__(cls, name: str) -> Any:
+            old = f"{cls.__name__}.{name}"
+            if old not in METHODS:
+                raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+            warn_renamed(old)
+            return cls[METHODS[old].rpartition(".")[2]]
 
 
 def _import(module: str) -> types.ModuleType:

@@ -34,12 +34,12 @@ from robustirl.control.ppo import folded as folded
 from robustirl.control.ppo_training import PolicyTraining as PolicyTraining
 from robustirl.control.ppo_training import begin_batch as begin_batch
 from robustirl.control.ppo_training import measure_returns as measure_returns
-from robustirl.control.ppo_training import settle as settle
 from robustirl.control.ppo_training import stacked as stacked
 from robustirl.control.ppo_training import stretch_of as stretch_of
 from robustirl.control.ppo_training import take_batch as take_batch
 from robustirl.control.ppo_training import train_policies as train_policies
 from robustirl.control.ppo_training import train_policy as train_policy
+from robustirl.control.ppo_training import training_setting as training_setting
 from robustirl.control.rollouts import Episodes as Episodes
 from robustirl.control.rollouts import collect as collect
 from robustirl.control.segments import Segment as Segment

@@ -210,5 +210,5 @@ def ascend(
         after, _ = jax.lax.scan(
             lambda at, _: (follow(jax.grad(objective)(at.players), at), None), state, length=config.epochs
         )
-    sound = jnp.isfinite(rewards).all() & jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(after)]).all()
-    return jax.tree.map(lambda new, old: jnp.where(sound, new, old), after, state), sound
+    valid = jnp.isfinite(rewards).all() & jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(after)]).all()
+    return jax.tree.map(lambda new, old: jnp.where(valid, new, old), after, state), valid

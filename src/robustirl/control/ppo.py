@@ -204,8 +204,8 @@ def improve(
         Memories(*kept),
     )
     # One absurd segment must not turn a network into numbers that are none.
-    sound = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learned)]).all()
-    return jax.tree.map(lambda new, old: jnp.where(sound, new, old), learned, agents)
+    valid = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learned)]).all()
+    return jax.tree.map(lambda new, old: jnp.where(valid, new, old), learned, agents)
 
 
 def folded(policy: GaussianPolicy, scale: Scale, units: Float[Array, " a"] | None = None) -> GaussianPolicy:

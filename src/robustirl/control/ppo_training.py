@@ -21,7 +21,7 @@ from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
 from robustirl.control.ppo import PPOConfig, RewardFunction, as_field, create, folded
 from robustirl.control.segments import Field, Walkers, start, walk
-from robustirl.control.updates import Judge, Learned, Paid, Progress, Run, Setting, learn
+from robustirl.control.updates import Judge, Learned, Progress, Run, Setting, WorldReward, learn
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_list
 from robustirl.types import Tree
@@ -146,7 +146,7 @@ def train_policies(
         raise InvalidInputError(f"{len(worlds)} worlds and {len(keys)} keys were given, but one key a world is needed.")
     keys = [as_key(key) for key in keys]
     with single_precision():
-        judge = Paid() if reward is None else Learned(reward)
+        judge = WorldReward() if reward is None else Learned(reward)
         for world in worlds:
             first = world if isinstance(world, HostWorld) else list_worlds(world)[0]
             if reward is not None:
@@ -160,7 +160,7 @@ def train_policies(
             ]
             return [one for (one,) in each]
         with on_host():
-            settings = [settle(world, 1.0, steps, config, horizon) for world in worlds]
+            settings = [training_setting(world, 1.0, steps, config, horizon) for world in worlds]
         require_one_kind([setting.field for setting in settings])
         setting, judges = stacked(settings, [judge] * len(worlds))
         run = begin_batch(setting, (), jnp.stack(list(keys)))
@@ -187,12 +187,12 @@ def _require_fitting(reward: RewardFunction, world: World | HostWorld) -> None:
         ) from None
 
 
-def settle(
+def training_setting(
     world: World | HostWorld | Sequence[World], alpha: float, steps: int, config: PPOConfig, horizon: int | None
 ) -> Setting:
-    """Check what a training needs and put it together; to be called in single precision."""
+    """Return the checked setting of a training; to be called in single precision."""
     if isinstance(world, HostWorld):
-        return _settle_host(world, alpha, steps, config, horizon)
+        return _host_setting(world, alpha, steps, config, horizon)
     worlds = list_worlds(world)
     if not isinstance(config, PPOConfig):
         raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
@@ -211,7 +211,7 @@ def settle(
     )
 
 
-def _settle_host(world: HostWorld, alpha: float, steps: int, config: PPOConfig, horizon: int | None) -> Setting:
+def _host_setting(world: HostWorld, alpha: float, steps: int, config: PPOConfig, horizon: int | None) -> Setting:
     if horizon is not None:
         raise InvalidInputError(
             f"horizon is {horizon}, but environments that step themselves end their own episodes; omit it, and make"

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, ScopedModule, working_precision
+from robustirl._runtime import BoundedJit, ScopedModule, warn_renamed, working_precision
 from robustirl.control.config import EXPERT, PolicyGradientConfig
 from robustirl.control.evaluation import evaluate, require_reward
 from robustirl.control.interface import RewardedWorld, World
@@ -24,16 +24,22 @@ class TrainingHistory(ScopedModule):
     Attributes:
         mean_return: The mean undiscounted return.
         finished: The share of episodes that ended before the horizon.
-        sound: Whether all numbers were finite; a step with others is not taken.
+        valid: Whether all numbers were finite; a step with others is not taken.
     """
 
     mean_return: Float[Array, "*batch"]
     finished: Float[Array, "*batch"]
-    sound: Bool[Array, "*batch"]
+    valid: Bool[Array, "*batch"]
+
+    @property
+    def sound(self) -> Bool[Array, "*batch"]:
+        """The old name of `valid`."""
+        warn_renamed("TrainingHistory.sound")
+        return self.valid
 
 
 class Training(ScopedModule):
-    """The outcome of `train` or `solve_game`: the last sound policies, how it went, and whether all of it was sound.
+    """The outcome of `train` or `solve_game`: the last valid policies, the history, and whether all steps were valid.
 
     Attributes:
         player: π_pl.
@@ -46,9 +52,15 @@ class Training(ScopedModule):
     history: TrainingHistory
 
     @property
-    def sound(self) -> Bool[Array, "*batch"]:
+    def valid(self) -> Bool[Array, "*batch"]:
         """Whether every step had finite numbers. Policy gradients have no other certificate; returns are measured."""
-        return self.history.sound.all(-1)
+        return self.history.valid.all(-1)
+
+    @property
+    def sound(self) -> Bool[Array, "*batch"]:
+        """The old name of `valid`."""
+        warn_renamed("Training.sound")
+        return self.valid
 
 
 @working_precision
@@ -80,8 +92,8 @@ def game_steps(
 
     def update(state: Ascent, episodes: Episodes) -> tuple[Ascent, TrainingHistory]:
         rewards = score(episodes)
-        after, sound = ascend(state, episodes, rewards, world.discount, world.bounds, config, total)
-        return after, TrainingHistory(rewards.sum(0).mean(), episodes.terminated.mean(dtype=float), sound)
+        after, valid = ascend(state, episodes, rewards, world.discount, world.bounds, config, total)
+        return after, TrainingHistory(rewards.sum(0).mean(), episodes.terminated.mean(dtype=float), valid)
 
     def step(state: Ascent, key: PRNGKeyArray) -> tuple[Ascent, TrainingHistory]:
         players = state.players
@@ -130,14 +142,14 @@ def solve_game(
     Example:
         >>> from robustirl.envs import GaussianGrid
         >>> result = solve_game(GaussianGrid(), config=PolicyGradientConfig(steps=2, episodes=8), key=jax.random.key(0))
-        >>> result.sound.item(), result.history.mean_return.shape
+        >>> result.valid.item(), result.history.mean_return.shape
         (True, (2,))
     """
     require_reward(world)
     start = initial_players(world) if start is None else start
     out = _solve(world, jnp.asarray(alpha, dtype=float), start, config, key)
     if throw:
-        require_sound(out)
+        require_valid(out)
     return out
 
 
@@ -172,16 +184,16 @@ def train_expert(
     runs = [_solve(world, jnp.asarray(1.0, dtype=float), first, config, k) for k in keys]
 
     def merit(run: Training) -> tuple[bool, float]:
-        """Rank policies, sound before unsound, then by return.
+        """Rank policies, valid before invalid, then by return.
 
         The same draws for all, and a return that is no number comes last.
         """
         measured = float(evaluate(world, run.player, key=check_key).mean_return)
-        return bool(run.sound), measured if math.isfinite(measured) else -math.inf
+        return bool(run.valid), measured if math.isfinite(measured) else -math.inf
 
     best = max(runs, key=merit) if attempts > 1 else runs[0]
     if throw:
-        require_sound(best)
+        require_valid(best)
     return best
 
 
@@ -192,13 +204,13 @@ def initial_players(world: World, deviation: float = 0.5) -> Players:
     return Players(*(linear_policy(size, world.action_size, deviation=deviation) for _ in range(2)))
 
 
-def require_sound(result: Training) -> None:
+def require_valid(result: Training) -> None:
     """Raise if a step had numbers that were not finite."""
-    if not bool(result.sound):
-        step = int(jnp.argmin(result.history.sound))
+    if not bool(result.valid):
+        step = int(jnp.argmin(result.history.valid))
         raise ConvergenceError(
             f"rewards or gradients were not finite at policy step {step}, so training stood still from there;"
-            " check the reward for NaN or lower the learning rate; throw=False keeps the last sound policies."
+            " check the reward for NaN or lower the learning rate; throw=False keeps the last valid policies."
         )
 
 

@@ -1,7 +1,7 @@
 """One update of a training: a judge gives the steps of a segment rewards, and the policies improve by PPO.
 
-`Paid` gives the world's own reward, `Learned` a reward of features that somebody learned, and the discriminator of
-`robustirl.irl.adversarial` one that it improves as it goes.
+`WorldReward` gives the world's own reward, `Learned` a reward of features that was learned before, and the
+discriminator of `robustirl.irl.adversarial` one that it improves at every update.
 """
 
 import abc
@@ -26,7 +26,7 @@ class Judge(eqx.Module):
         """Return what to remember, the rewards, and what to report."""
 
 
-class Paid(Judge):
+class WorldReward(Judge):
     """Give the world's own reward."""
 
     def judge(

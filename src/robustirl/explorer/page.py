@@ -91,7 +91,7 @@ RowMaker = Callable[[RunResult], dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Exhibit:
+class RunView:
     """How the runs of one kind are shown.
 
     Attributes:
@@ -105,44 +105,47 @@ class Exhibit:
     extra: Callable[[RowMaker], dict[str, Any]]
 
 
-_EXHIBITS: dict[str, Exhibit] = {}
+_VIEWS: dict[str, RunView] = {}
 
 
-def register_exhibit(exhibit: Exhibit) -> Exhibit:
+def register_view(view: RunView) -> RunView:
     """Have the explorer show the runs of a kind."""
-    _EXHIBITS[exhibit.kind] = exhibit
-    return exhibit
+    _VIEWS[view.kind] = view
+    return view
 
 
-def _exhibits() -> dict[str, Exhibit]:
-    """Return all exhibits, after loading the packages that bring some (entry-point group `robustirl.exhibits`)."""
+def _views() -> dict[str, RunView]:
+    """Return all views, after loading the packages that bring some (entry-point group `robustirl.exhibits`).
+
+    The group has an old name for a view, because installed packages give it.
+    """
     for entry in importlib.metadata.entry_points(group="robustirl.exhibits"):
         entry.load()
-    return _EXHIBITS
+    return _VIEWS
 
 
 def payload(
     store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
 ) -> tuple[dict[str, Any], str]:
     """Return what the page knows: a JSON object, and the arrays it points into as compressed text."""
-    exhibits = _exhibits()
-    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in exhibits]
+    views = _views()
+    runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in views]
     if not runs:
         raise InvalidInputError(f"{store.folder} holds no finished run yet; finish the command that made it first.")
     pool = Pool()
-    makers = {name: exhibit.rows(pool, certificates, store) for name, exhibit in exhibits.items()}
+    makers = {name: view.rows(pool, certificates, store) for name, view in views.items()}
     rows = {}
-    for result in store.results(*exhibits):
+    for result in store.results(*views):
         progress(len(rows), len(runs))
         spec = result.record.spec
         rows[spec] = makers[kind_of(spec).name](result)
     progress(len(runs), len(runs))
     ordered = [{name: _plain(value) for name, value in rows[spec].items()} for spec in runs]
-    extra = [exhibit.extra(makers[name]) for name, exhibit in exhibits.items()]
+    extra = [view.extra(makers[name]) for name, view in views.items()]
     data = {
         "store": store.folder.resolve().name,
         "configuration": store.configuration,
-        "asked": sum(kind_of(spec).name in exhibits for spec in store.specs),
+        "asked": sum(kind_of(spec).name in views for spec in store.specs),
         **{key: value for entries in extra for key, value in entries.items()},
         "rows": ordered,
         "arrays": {

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import ScopedModule
+from robustirl._runtime import RenamedMembers, ScopedModule
 from robustirl.errors import ConvergenceError
 from robustirl.types import ArrayLike
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Status(enum.StrEnum):
-    """How a fit ended."""
+class Status(enum.StrEnum, metaclass=RenamedMembers):
+    """How a fit ended. Values are written into files, so they stay when members are renamed."""
 
     CONVERGED = "converged"
     """The gap is within the tolerance asked for."""
     SETTLED = "settled"
     """No further step lowers the gap, or none can be computed reliably: the expert may not be matched more closely."""
-    BUDGET = "budget"
+    MAX_STEPS = "budget"
     """All steps were taken; the gap is what the history says."""
     STOPPED = "stopped"
     """A callback or an interrupt ended the fit early, at the step it had reached."""
@@ -44,7 +44,7 @@ class Status(enum.StrEnum):
             return cls.CONVERGED
         if stopped:
             return cls.STOPPED
-        return cls.SETTLED if settled else cls.BUDGET
+        return cls.SETTLED if settled else cls.MAX_STEPS
 
 
 class AbstractVerdict(ScopedModule):
@@ -97,11 +97,11 @@ AnyFit = TypeVar("AnyFit", bound=AbstractFit)
 def require_success(fit: AnyFit, tolerance: float | None, which: str = "") -> AnyFit:
     """Return `fit`, or raise if it failed or took all its steps without reaching a tolerance that was given.
 
-    A fit that a callback stopped does not raise: whoever stopped it knows. `which` names the fit within a batch.
+    A fit stopped by a callback does not raise. `which` names the fit within a batch.
     """
     verdict = fit.verdict
     if verdict.status == Status.FAILED:
         raise ConvergenceError(fit.explain_failure(which))
-    if tolerance is not None and verdict.status in (Status.BUDGET, Status.SETTLED):
+    if tolerance is not None and verdict.status in (Status.MAX_STEPS, Status.SETTLED):
         raise ConvergenceError(fit.explain_gap(tolerance, which))
     return fit

@@ -38,7 +38,7 @@ EXPLAINED_GAP = 0.1  # The same for the mixture, if α was chosen from the data.
 RANDOM = 0.06  # `Diagnosis.randomness` up to which a player counts as decided.
 COARSE = 0.6  # The error bound of an estimated occupancy; two occupancies are at most 2 apart.
 MISSING_STARTS = 0.05  # Of the mass with which the learner's world starts.
-FAR_SIGHTED = 0.999  # Discounts from which a gap is also told in steps.
+STEPS_MIN_DISCOUNT = 0.999  # Discounts from which a gap is also told in steps.
 
 
 class Trust(enum.StrEnum):
@@ -68,12 +68,6 @@ class Judgment:
 
     def __str__(self) -> str:
         return " ".join(filter(None, (f"{self.trust}: {self.why}", self.advice)))
-
-
-class _Finding(NamedTuple):
-    trust: Trust
-    why: str
-    advice: str
 
 
 class _Case(NamedTuple):
@@ -120,10 +114,9 @@ def judge(
     by_states = fit.objective != LIKELIHOOD and fit.reward.ndim == 1
     if world is not None and by_states and not is_matched(fit):
         fit = with_least_gap(fit, world)
-    found = list(_findings(_Case(fit, estimate, reference_gap, alpha_estimate)))
+    found = list(_judgments(_Case(fit, estimate, reference_gap, alpha_estimate)))
     order = (Trust.DO_NOT_USE, Trust.DOUBT, Trust.TRUST)
-    worst = min(found, key=lambda finding: order.index(finding.trust))  # The first of the worst.
-    return Judgment(*worst)
+    return min(found, key=lambda judgment: order.index(judgment.trust))  # The first of the worst.
 
 
 def is_matched(fit: Fit) -> bool:
@@ -146,12 +139,12 @@ def _by_features(fit: Fit) -> bool:
     return not math.isclose(*gaps, rel_tol=1e-6, abs_tol=1e-12)
 
 
-def _findings(case: _Case) -> Iterator[_Finding]:
+def _judgments(case: _Case) -> Iterator[Judgment]:
     """Return all that is known about a fit, what should be told first coming first."""
     fit = case.fit
     if fit.verdict.status == Status.FAILED:
         wider = "double precision, " if fit.value.dtype == np.float32 else ""
-        yield _Finding(
+        yield Judgment(
             Trust.DO_NOT_USE,
             "the planner could not reach its accuracy, so nothing was learned.",
             f"Use {wider}a smaller discount or a smaller initial reward.",
@@ -160,7 +153,7 @@ def _findings(case: _Case) -> Iterator[_Finding]:
         yield _likelihood(fit)
         return
     if math.isnan(float(fit.diagnosis.matching_gap) + float(fit.diagnosis.player_gap)):
-        yield _Finding(
+        yield Judgment(
             Trust.DOUBT, "the fit was saved by version 0.1, which kept no facts to judge it by.", "Fit it again."
         )
         return
@@ -169,27 +162,27 @@ def _findings(case: _Case) -> Iterator[_Finding]:
     yield _closeness(case)
 
 
-def _likelihood(fit: Fit) -> _Finding:
+def _likelihood(fit: Fit) -> Judgment:
     """Return what is known about a fit by likelihood: whether a maximum was found."""
     if found_maximum(fit):
-        return _Finding(
+        return Judgment(
             Trust.TRUST,
             "the likelihood is at a maximum; how well the model predicts is told by choices that it has not seen.",
             "",
         )
-    return _Finding(
+    return Judgment(
         Trust.DO_NOT_USE,
         f"the maximum of the likelihood was not found (the gradient is {float(fit.diagnosis.matching_gap):.1e}).",
         "Raise steps, give a penalty, or use fewer parameters.",
     )
 
 
-def _reach(fit: Fit) -> Iterator[_Finding]:
+def _reach(fit: Fit) -> Iterator[Judgment]:
     """Return what the learner's world cannot do."""
     facts = fit.diagnosis
     unreachable = float(facts.unreachable_mass)
     if unreachable > UNREACHABLE:
-        yield _Finding(
+        yield Judgment(
             Trust.DO_NOT_USE if unreachable > MOSTLY_UNREACHABLE else Trust.DOUBT,
             f"the expert spends {_percent(unreachable)} of its time in states that the learner's world never reaches.",
             "Check that states have the same numbers in both worlds, and that the learner's world starts where the"
@@ -197,13 +190,13 @@ def _reach(fit: Fit) -> Iterator[_Finding]:
         )
 
 
-def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
+def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[Judgment]:
     """Return what the evidence cannot tell."""
     facts = fit.diagnosis
     if estimate is None:
         missing = float(facts.start_deficit) / (1 - float(facts.discount))
         if missing > MISSING_STARTS:
-            yield _Finding(
+            yield Judgment(
                 Trust.DOUBT,
                 f"{_percent(missing)} of the learner's starts are in states where the expert has less mass than"
                 " every policy that starts there, (1-γ) P₀(s).",
@@ -212,14 +205,14 @@ def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[_Finding]:
     elif estimate.error > COARSE:
         shown = f"{estimate.episodes} episodes cannot tell occupancies closer than {estimate.error:.2g} apart"
         remedy = "record longer episodes" if estimate.bias > estimate.radius else "record more"
-        yield _Finding(
+        yield Judgment(
             Trust.DOUBT,  # The bound holds for every expert, so a large one shows no fault in the fit.
             f"{shown}; {remedy} before trusting this fit.",
             "",
         )
 
 
-def _closeness(case: _Case) -> _Finding:
+def _closeness(case: _Case) -> Judgment:
     """Return how close the fit came to the expert, and how much it leaves to chance."""
     fit = case.fit
     gap = float(fit.verdict.occupancy_gap) if case.explained else decisive_gap(fit)
@@ -229,21 +222,21 @@ def _closeness(case: _Case) -> _Finding:
     like = "the learner explains the expert" if case.explained else "the learner behaves like the expert"
     chance = float(fit.diagnosis.randomness)
     if chance <= RANDOM:  # Not for NaN, of files without this fact.
-        return _Finding(Trust.TRUST, f"{like}: {_told(fit)}.", "")
+        return Judgment(Trust.TRUST, f"{like}: {_gap_text(fit)}.", "")
     choose = "" if case.alpha_estimate is not None or is_robust(fit) else f"{_lower(case)}, and "
-    return _Finding(
+    return Judgment(
         Trust.DOUBT,
-        f"{like}: {_told(fit)}; but it leaves {_percent(chance)} of its steps to chance.",
+        f"{like}: {_gap_text(fit)}; but it leaves {_percent(chance)} of its steps to chance.",
         "A learner that imitates the noise of another world does so, and one whose expert acts at random or has ties:"
         f" {choose}compare with the most likely action in every state (`RobustIRL.predict`).",
     )
 
 
-def _missed(case: _Case, gap: float) -> _Finding:
+def _missed(case: _Case, gap: float) -> Judgment:
     """Return what to say about a fit that did not come close to the expert."""
     fit, facts = case.fit, case.fit.diagnosis
     trust = Trust.DOUBT if gap <= LARGE_GAP else Trust.DO_NOT_USE
-    why = _told(fit)
+    why = _gap_text(fit)
     unvisited = float(facts.unvisited_mass)
     if unvisited > UNVISITED:
         why += f", and {_percent(unvisited)} of the learner's time is in states that the expert never visits"
@@ -256,7 +249,7 @@ def _missed(case: _Case, gap: float) -> _Finding:
     noise = 0.0 if case.estimate is None else case.estimate.error
     if noise > gap:
         why += f", within the error of the demonstrations ({noise:.2g})"
-    return _Finding(trust, f"{why}.", " ".join(advice))
+    return Judgment(trust, f"{why}.", " ".join(advice))
 
 
 def _advice(case: _Case, impossible: bool) -> list[str]:
@@ -272,7 +265,7 @@ def _advice(case: _Case, impossible: bool) -> list[str]:
         return ['Compare with alpha="auto", which lowers alpha only as far as the data support it.']
     if impossible:
         return [f"If the expert's world may differ, {_lower(case)}."]
-    return ["Allow more steps."] if case.fit.verdict.status == Status.BUDGET else []
+    return ["Allow more steps."] if case.fit.verdict.status == Status.MAX_STEPS else []
 
 
 def _lower(case: _Case) -> str:
@@ -280,7 +273,7 @@ def _lower(case: _Case) -> str:
     return "try a lower alpha" if case.estimate is None else 'let alpha="auto" choose'
 
 
-def _told(fit: Fit) -> str:
+def _gap_text(fit: Fit) -> str:
     """Return the gap in words."""
     facts, mixed, judged = fit.diagnosis, float(fit.verdict.occupancy_gap), decisive_gap(fit)
     if _by_features(fit):
@@ -291,7 +284,7 @@ def _told(fit: Fit) -> str:
         text += f" without the opponent ({mixed:.3g} with it)"
     if judged > 1.5 * gap:
         text += f", which is {_percent(judged)} of what the expert does before its episodes end"
-    if float(facts.discount) >= FAR_SIGHTED:
+    if float(facts.discount) >= STEPS_MIN_DISCOUNT:
         text += f" ({gap / (1 - float(facts.discount)):.3g} steps of an episode)"
     return text
 

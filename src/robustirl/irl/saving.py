@@ -52,7 +52,7 @@ def save_fit(fit: Fit | RelativeEntropyFit | ImitationFit, path: str | os.PathLi
         ...     save_fit(found, f"{folder}/fit.npz")
         ...     again = load_fit(f"{folder}/fit.npz")
         >>> bool((again.player == found.player).all()), again.verdict.status
-        (True, <Status.BUDGET: 'budget'>)
+        (True, <Status.MAX_STEPS: 'budget'>)
     """
     kind = kind_of(fit)
     note, arrays = encode_fit(fit)
@@ -66,10 +66,10 @@ def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit | Imitati
     return _understood(path, lambda: decode_fit(kind, note["fit"], arrays))
 
 
-def _understood(path: str | os.PathLike[str], build: Callable[[], Found]) -> Found:
-    """Return what `build` makes of a file, or refuse content that is not what it should be under a valid checksum."""
+def _understood(path: str | os.PathLike[str], decode: Callable[[], Found]) -> Found:
+    """Return what `decode` makes of a file, or refuse content that is not what it should be under a valid checksum."""
     try:
-        return build()
+        return decode()
     except InvalidInputError:
         raise
     except Exception as error:
@@ -141,7 +141,7 @@ def load_imitation(kind: "type[RobustImitation]", path: str | os.PathLike[str]) 
             f"{path} holds no RobustImitation but kind {note.get('kind')!r}; read it with load_fit."
         )
 
-    def build() -> "RobustImitation":
+    def decode() -> "RobustImitation":
         given = dict(note["parameters"])
         config = given.pop("config")
         made = kind(**given, config=None if config is None else _imitation_config(config))
@@ -150,7 +150,7 @@ def load_imitation(kind: "type[RobustImitation]", path: str | os.PathLike[str]) 
         made.fit_ = found
         return made
 
-    return _understood(path, build)
+    return _understood(path, decode)
 
 
 def _imitation_config(note: dict[str, Any]) -> ImitationConfig:

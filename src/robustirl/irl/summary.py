@@ -113,7 +113,7 @@ def _ending(fit: Fit) -> str:
             return f"converged after {steps} steps, within the tolerance {float(fit.verdict.tolerance):.3g}"
         case Status.SETTLED:
             return f"settled after {steps} steps, since no further step lowers the {_goal(fit)} (the best was {best})"
-        case Status.BUDGET:
+        case Status.MAX_STEPS:
             return f"after all {steps} steps (the best was {best})"
         case Status.STOPPED:
             return f"stopped by a callback or an interrupt after {steps} steps (the best was {best})"

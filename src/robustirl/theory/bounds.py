@@ -226,9 +226,9 @@ def infeasible_bound(
     that enters α T^L + (1-α) T*, and may be as far as 2 from T^L: the step would need the mixture in its place.
     Corrected, the term is γ |R| (1-α) d_dyn(T*, T^L) / (1-γ)².
 
-    The bound as stated can be violated where no policy matches (`tests/theory/test_bounds_counterexamples.py`). If the mixture
-    does match the expert and α >= 1/2, it holds nevertheless: what the transfer term lacks, (1-α) d_dyn(T*, T^L), is by
-    the triangle inequality within the term for infeasibility, which a match does not need.
+    The bound as stated can be violated where no policy matches (`tests/theory/test_bounds_counterexamples.py`). If the
+    mixture does match the expert and α >= 1/2, it holds nevertheless: what the transfer term lacks,
+    (1-α) d_dyn(T*, T^L), is by the triangle inequality within the term for infeasibility, which a match does not need.
     """
     strength = 1 - float(as_alpha(alpha))
     weight = reward_magnitude(learner, reward) * _horizon(learner) ** 2

@@ -44,7 +44,7 @@ from robustirl.demonstrations import (
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_number, as_number_between, as_occupancy, as_policy, as_world
 from robustirl.theory.attained import attained_shortfall
-from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion, build
+from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion, guarantee_rows
 from robustirl.theory.guarantee_result import Guarantee
 from robustirl.theory.linear_program import largest
 from robustirl.theory.reachable import Surroundings
@@ -108,11 +108,11 @@ def guarantee(
     slack = mismatch + suboptimality
 
     def shortfall_of(place: ExpertRegion) -> tuple[float, dict[str, np.ndarray]]:
-        return largest(build(around, learner, place, slack=slack, expert_return=None), {"w": 1.0, "z": -1.0})
+        return largest(guarantee_rows(around, learner, place, slack=slack, expert_return=None), {"w": 1.0, "z": -1.0})
 
     def return_of(place: ExpertRegion) -> float:
         assert expert_return is not None
-        program = build(around, learner, place, slack=slack, expert_return=expert_return)
+        program = guarantee_rows(around, learner, place, slack=slack, expert_return=expert_return)
         return max(0.0, -largest(program, {"z": -1.0})[0])
 
     anything = ExpertRegion(region.occupancy, *around.occupancy_limits(), 2.0)
@@ -126,7 +126,7 @@ def guarantee(
 
     def closest() -> ExpertRegion:
         """Return the region around the closest occupancy that an expert can have, for errors that shrink."""
-        program = build(around, learner, region, slack=slack, expert_return=None)
+        program = guarantee_rows(around, learner, region, slack=slack, expert_return=None)
         pairs = largest(program, {"off": -1.0})[1]["expert"]
         center = np.zeros(np.asarray(around.mask).shape)
         center[around.mask] = pairs

@@ -92,7 +92,7 @@ class LearnerRegion:
         return cls(policy, occupancy, *limits, around.deviation(policy))
 
 
-def build(
+def guarantee_rows(
     around: Surroundings, learner: LearnerRegion, expert: ExpertRegion, *, slack: float, expert_return: float | None
 ) -> Rows:
     """Return the constraints of the program; `slack` is κ + ε, `expert_return` a lower limit on Σ w."""

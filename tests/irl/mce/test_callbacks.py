@@ -63,11 +63,11 @@ def test_false_ends_the_fit_where_it_is():
 
 @pytest.mark.parametrize("answer", [None, True, 0, "", np.True_])
 def test_only_false_ends_a_fit(answer):
-    assert run(lambda step: answer).verdict.status == Status.BUDGET
+    assert run(lambda step: answer).verdict.status == Status.MAX_STEPS
 
 
 def test_false_at_the_last_step_stops_nothing():
-    assert run(lambda step: step.step < STEPS).verdict.status == Status.BUDGET
+    assert run(lambda step: step.step < STEPS).verdict.status == Status.MAX_STEPS
 
 
 def test_who_stops_a_fit_is_not_told_that_it_missed_the_tolerance():

@@ -131,7 +131,7 @@ def test_steps_and_history_count_updates():
     result = fit(world, rho, steps=7)
     assert int(result.verdict.steps) == 7
     assert result.history.dual.shape == result.history.planner_steps.shape == (8,)
-    assert result.verdict.status == Status.BUDGET
+    assert result.verdict.status == Status.MAX_STEPS
 
 
 def test_a_tolerance_stops_early_and_is_kept():
@@ -200,7 +200,7 @@ def test_a_tolerance_that_is_missed_is_an_error_unless_told_otherwise():
     world, rho = problem()
     with pytest.raises(ConvergenceError, match=r"the gap is .* after 3 steps, above the tolerance 1.000e-09"):
         fit(world, rho, steps=3, tolerance=1e-9)
-    assert fit(world, rho, steps=3, tolerance=1e-9, throw=False).verdict.status == Status.BUDGET
+    assert fit(world, rho, steps=3, tolerance=1e-9, throw=False).verdict.status == Status.MAX_STEPS
 
 
 def test_a_reward_that_explodes_ends_the_fit_with_a_verdict():
@@ -234,7 +234,7 @@ def test_an_expert_with_a_single_start_can_be_learned_from():
     world = env.mdp()
     rho = state_occupancy(world, expert_policy(world, env.reward))
     assert rho.min() >= 0
-    assert fit(world, np.where(rho == 0, -1e-18, rho), steps=3).verdict.status == Status.BUDGET
+    assert fit(world, np.where(rho == 0, -1e-18, rho), steps=3).verdict.status == Status.MAX_STEPS
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.8])

@@ -47,7 +47,7 @@ def test_the_papers_adam_does_not_settle_where_its_step_is_too_large(discount, n
     _, _, result = learn(
         discount, noise, alpha, optimizer=ADAM, steps=3000, tolerance=1e-9, keep_last=True, throw=False
     )
-    assert result.verdict.status == Status.BUDGET
+    assert result.verdict.status == Status.MAX_STEPS
     assert float(result.verdict.occupancy_gap) > 0.01
 
 

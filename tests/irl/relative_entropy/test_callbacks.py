@@ -44,7 +44,7 @@ def test_every_stretch_is_seen():
     assert [step.round for step in best] == [7]
     assert best[0].feature_gap == watched.history.feature_gap[-1]
     assert (best[0].rounds, best[0].attempts) == (7, 2)
-    assert watched.verdict.status == Status.BUDGET
+    assert watched.verdict.status == Status.MAX_STEPS
 
 
 def test_false_ends_the_fit_and_all_callbacks_are_asked():
@@ -59,7 +59,7 @@ def test_false_ends_the_fit_and_all_callbacks_are_asked():
 
 def test_at_the_very_end_there_is_nothing_left_to_stop():
     last = fit([lambda step: (step.attempt, step.round) != (1, 7)])
-    assert last.verdict.status == Status.BUDGET
+    assert last.verdict.status == Status.MAX_STEPS
     first = fit([lambda step: (step.attempt, step.round) != (0, 7)])
     assert first.verdict.status == Status.STOPPED
 

@@ -82,7 +82,7 @@ def test_importance_weights_give_expectations_under_the_policies_of_the_start():
 def test_the_mixture_matches_the_experts_features(alpha, mean):
     # Against an opponent of chance 0.2 only an expert who goes one way less than 80 % of the time can be matched.
     result = fit(demonstrations(mean), alpha=alpha)
-    assert result.verdict.status == Status.BUDGET
+    assert result.verdict.status == Status.MAX_STEPS
     assert result.verdict.feature_gap < 0.15  # Of 64 episodes, whose own mean features vary by some 0.1.
     assert result.history.feature_gap[0] > 2 * result.verdict.feature_gap
     assert result.history.feature_gap.shape == (60,)
@@ -137,13 +137,13 @@ def test_a_tolerance_ends_the_fit_and_one_out_of_reach_is_said_to_be():
     assert result.history.feature_gap[-1] <= 0.1 < result.history.feature_gap[0]
     with pytest.raises(ConvergenceError, match=r"feature gap is .* after 60 rounds, above the tolerance"):
         fit(demonstrations(), tolerance=1e-9)
-    assert fit(demonstrations(), tolerance=1e-9, throw=False).verdict.status == Status.BUDGET
+    assert fit(demonstrations(), tolerance=1e-9, throw=False).verdict.status == Status.MAX_STEPS
     keys = jax.random.split(fast_key(0), 1)
     with pytest.raises(ConvergenceError, match=r"feature gap is .* after 60 rounds, above the tolerance"):
         fit_relative_entropy_many([LINE], [demonstrations()], [1.0], config=QUICK, keys=keys, tolerance=1e-9)
     settings = {"config": QUICK, "keys": keys, "tolerance": 1e-9, "throw": False}
     (kept,) = fit_relative_entropy_many([LINE], [demonstrations()], [1.0], **settings)
-    assert kept.verdict.status == Status.BUDGET
+    assert kept.verdict.status == Status.MAX_STEPS
 
 
 def test_features_that_are_not_numbers_end_the_fit_at_the_last_sound_round():
@@ -178,7 +178,7 @@ def test_a_gap_matched_before_the_opponent_has_risen_does_not_end_the_fit():
 
 def test_a_world_that_never_ends_and_an_opponent_too_strong_are_told():
     result = fit(jnp.full(5, 0.1), world=Line([0.0] * 5, endless=True))
-    assert result.verdict.status == Status.BUDGET
+    assert result.verdict.status == Status.MAX_STEPS
     assert "no episode ended" in str(result.verdict)
     strong = fit(demonstrations(3.0), alpha=0.05)
     assert np.isfinite(strong.verdict.feature_gap)

@@ -170,12 +170,12 @@ def test_the_first_paths_are_kept_and_returns_are_sums(monkeypatch):
 
 
 def test_the_best_sound_attempt_is_the_expert(monkeypatch):
-    """An attempt earns the number of its key: nine is not sound, and eight earns what is no number."""
+    """An attempt earns the number of its key: nine is not valid, and eight earns what is no number."""
 
     def solve(world, *, config, key, throw):
         assert (config, throw) == ("config", False)
         number = world + jax.random.key_data(key)[-1]
-        return SimpleNamespace(player=number, sound=number != 9)
+        return SimpleNamespace(player=number, valid=number != 9)
 
     def evaluation(world, policy, episodes, key):
         assert episodes == context.JUDGED
@@ -185,8 +185,8 @@ def test_the_best_sound_attempt_is_the_expert(monkeypatch):
     monkeypatch.setattr(context, "_evaluation", evaluation)
     keys = jax.random.wrap_key_data(jnp.array([[[0, n] for n in row] for row in ((1, 9, 5), (8, 2, 3))], jnp.uint32))
     given: Any = (jnp.zeros(2), keys, keys[:, 0], "config")
-    players, sound = context._train(*given)
-    assert (players.tolist(), sound.tolist()) == ([5.0, 3.0], [True, True])
+    players, valid = context._train(*given)
+    assert (players.tolist(), valid.tolist()) == ([5.0, 3.0], [True, True])
 
 
 @pytest.mark.parametrize(("device", "batched"), [("cpu", False), ("gpu", True)])

@@ -22,9 +22,9 @@ CELL = Cell(record_of(SPEC), PublishedReturn(-100.0, 0.0))
     [
         (-100.0, -90.0, 0.0, "start noise"),
         (-110.0, -100.0, 0.0, "start noise"),
-        (-99.0, -90.0, -100.0 * (1 + comparison.CLOSE), "fewer steps"),
-        (-100.0 * (1 - comparison.CLOSE), -10.0, 0.0, "start noise, nearly"),
-        (-300.0, -100.0 * (1 + comparison.CLOSE), 0.0, "start noise, nearly"),
+        (-99.0, -90.0, -100.0 * (1 + comparison.AGREEMENT_TOL), "fewer steps"),
+        (-100.0 * (1 - comparison.AGREEMENT_TOL), -10.0, 0.0, "start noise, nearly"),
+        (-300.0, -100.0 * (1 + comparison.AGREEMENT_TOL), 0.0, "start noise, nearly"),
         (-50.0, -10.0, -50.0, "not explained"),
     ],
 )

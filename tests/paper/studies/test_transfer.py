@@ -83,13 +83,13 @@ def tiny(monkeypatch):
 
 def test_a_method_from_outside_is_one_function_and_a_column(tiny, tmp_path):
     @register_method("counting")
-    def counting(lesson):
-        chosen = np.concatenate([episode.actions for episode in lesson.demonstrations])
+    def counting(task):
+        chosen = np.concatenate([episode.actions for episode in task.demonstrations])
         return np.tile(np.bincount(chosen, minlength=2) / len(chosen), (2, 1))
 
     @register_method("contrary")
-    def contrary(lesson):
-        return -counting(lesson)
+    def contrary(task):
+        return -counting(task)
 
     with pytest.raises(InvalidInputError, match="there is a method 'counting' already"):
         register_method("counting")(counting)
@@ -109,12 +109,12 @@ def test_a_study_that_was_interrupted_learns_what_is_missing(tiny, tmp_path):
     learned = []
 
     @register_method("truth")
-    def truth(lesson):
+    def truth(task):
         learned.append("truth")
         return tiny.reward
 
     @register_method("contrary")
-    def contrary(lesson):
+    def contrary(task):
         learned.append("contrary")
         return -tiny.reward
 
@@ -141,7 +141,7 @@ def test_a_method_that_a_process_does_not_know_is_named(tiny):
 def test_an_installed_package_brings_its_method_along(tiny, tmp_path, monkeypatch):
     (tmp_path / "my_methods.py").write_text(
         "from robustirl.paper.studies.transfer_methods import register_method\n\n\n"
-        "@register_method('mine')\ndef mine(lesson):\n    return [[0.0, 1.0], [0.0, 1.0]]\n"
+        "@register_method('mine')\ndef mine(task):\n    return [[0.0, 1.0], [0.0, 1.0]]\n"
     )
     (tmp_path / "my_methods-1.0.dist-info").mkdir()
     (tmp_path / "my_methods-1.0.dist-info" / "METADATA").write_text("Name: my-methods\nVersion: 1.0\n")
@@ -198,7 +198,7 @@ def kinds(family):
 
 
 def test_what_every_method_asks_for(monkeypatch):
-    lesson = SimpleNamespace(
+    task = SimpleNamespace(
         world="world",
         occupancy=lambda: "occupancy",
         demonstrations="walks",
@@ -221,14 +221,14 @@ def test_what_every_method_asks_for(monkeypatch):
         "likelihood": (("world", "walks"), usual | likely),
     }
     # Programs of the pages, run in this process, may have registered methods of their own.
-    assert {name: METHODS[name](lesson) for name in list(METHODS)[: len(asked)]} == asked
+    assert {name: METHODS[name](task) for name in list(METHODS)[: len(asked)]} == asked
 
 
-def test_a_lesson_shows_the_expert_and_keeps_both(tiny):
-    lesson = tiny.lesson(5, 3)
-    assert [len(walks) for _, walks in lesson.others] == [5, 5]
-    assert lesson.demonstrations is lesson.others[1][1]
-    assert lesson.others[0][0] is tiny.learner
-    assert [len(walk.actions) for walk in lesson.demonstrations] == [3] * 5
-    drawn = [np.concatenate([walk.actions for walk in walks]).tolist() for _, walks in lesson.others]
+def test_a_task_shows_the_expert_and_keeps_both(tiny):
+    task = tiny.task(5, 3)
+    assert [len(walks) for _, walks in task.others] == [5, 5]
+    assert task.demonstrations is task.others[1][1]
+    assert task.others[0][0] is tiny.learner
+    assert [len(walk.actions) for walk in task.demonstrations] == [3] * 5
+    drawn = [np.concatenate([walk.actions for walk in walks]).tolist() for _, walks in task.others]
     assert drawn[0] != drawn[1]  # Each has a key of its own.

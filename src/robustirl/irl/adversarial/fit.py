@@ -29,10 +29,10 @@ from robustirl.control import (
     begin_batch,
     folded,
     require_one_kind,
-    settle,
     stacked,
     stretch_of,
     take_batch,
+    training_setting,
     world_width,
 )
 from robustirl.demonstrations import Recordings, as_recordings
@@ -283,7 +283,7 @@ def _settings(
     known: dict[int, Setting] = {}
     for world in worlds:
         if id(world) not in known:
-            known[id(world)] = settle(world, 1.0, config.steps, config.ppo, horizon)
+            known[id(world)] = training_setting(world, 1.0, config.steps, config.ppo, horizon)
     require_one_kind([setting.field for setting in known.values()])
     return [
         eqx.tree_at(lambda s: s.alpha, known[id(world)], jnp.asarray(alpha, dtype=float))

@@ -12,9 +12,11 @@ from robustirl.irl.adversarial.discriminator import LearnedReward
 from robustirl.irl.judgment import Judgment, Trust
 from robustirl.types import AnyArray
 
-CLOSE, FAR = 0.2, 0.6
-"""Gaps, in deviations of the expert's states, up to which a fit is trusted and beyond which it is not to be used. Where
-halves of the expert's own episodes differ by more than the first, twice what they differ by takes its place."""
+TRUSTED_GAP = 0.2
+"""The gap, in deviations of the expert's states, up to which a fit is trusted; or twice the gap between halves of the
+expert's own episodes, if that is more."""
+UNUSABLE_GAP = 0.6
+"""The gap beyond which a fit should not be used; or four times the gap between those halves, if that is more."""
 LONGER = 2.0
 """How many times longer or shorter than the expert's episodes may be; beyond its square a fit is not to be used."""
 DIRECTIONS = 64
@@ -123,14 +125,14 @@ def judge_imitation(verdict: ImitationVerdict) -> Judgment:
         return Judgment(Trust.DOUBT, why, "Record more episodes.")
     words = f"the states are {gap:.2f} deviations from the expert's, whose own halves are {own:.2f} apart."
     ratio = length_ratio(verdict)
-    if gap <= max(FAR, 4 * own) and ratio > LONGER:
+    if gap <= max(UNUSABLE_GAP, 4 * own) and ratio > LONGER:
         steps = f"{float(verdict.length):.0f} steps and the expert's {float(verdict.expert_length):.0f}"
         trust = Trust.DOUBT if ratio <= LONGER**2 else Trust.DO_NOT_USE
         way = "Train for more steps, or try another form of the reward (ImitationConfig.reward)."
         return Judgment(trust, f"its episodes take {steps}, although {words}", way)
-    if gap <= max(CLOSE, 2 * own):
+    if gap <= max(TRUSTED_GAP, 2 * own):
         return Judgment(Trust.TRUST, words, "")
-    if gap <= max(FAR, 4 * own):
+    if gap <= max(UNUSABLE_GAP, 4 * own):
         return Judgment(Trust.DOUBT, words, "Train for more steps, or try another alpha.")
     return Judgment(Trust.DO_NOT_USE, words, "Train for more steps, or look for what the learner's body cannot do.")
 

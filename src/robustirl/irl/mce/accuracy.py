@@ -28,7 +28,7 @@ SHARE = 0.1  # Of the gap: what a plan's largest Bellman residual may be, where 
 MEAN_SHARE = 0.003  # Of the gap: what its mean Bellman residual may be.
 OCCUPANCY_SHARE = 0.2  # Of the gap: what the error of its occupancy may be.
 ELSEWHERE = 0.1  # The weight of all states together in that mean, visited or not.
-CLOSE = 3  # Times the goal: from there on plans are exact.
+EXACT_PLAN_GAP = 3  # Times the goal: from there on plans are exact.
 
 
 @working_precision
@@ -75,7 +75,7 @@ def loosened(
         gap: The smallest gap so far; infinite at the start.
         goal: The gap at which the fit ends.
     """
-    far = jnp.where(gap > CLOSE * goal, jnp.minimum(gap, 1), 0)
+    far = jnp.where(gap > EXACT_PLAN_GAP * goal, jnp.minimum(gap, 1), 0)
     exact = rule.tolerance * rule.scale(near.value)
     tolerance = jnp.maximum(rule.tolerance, SHARE * far / ((1 - rule.discount) * rule.scale(near.value)))
     visits = jnp.maximum(near.occupancy, 0)

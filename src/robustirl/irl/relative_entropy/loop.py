@@ -226,7 +226,7 @@ def _one_round(problem: Problem, state: LoopState, index: Array, key: PRNGKeyArr
         first=episodes if config.reuse else None,
         key=play,
     )
-    numbers = jnp.isfinite(theta).all() & jnp.isfinite(gap) & played.sound.all()
+    numbers = jnp.isfinite(theta).all() & jnp.isfinite(gap) & played.valid.all()
     valid = numbers & (effective >= config.least_effective)
     # The gap of a game whose opponent has not risen to its full chance is that of another game.
     matched = (gap <= problem.tolerance) & (risen >= 1)

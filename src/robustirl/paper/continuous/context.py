@@ -36,7 +36,7 @@ class ExpertContext:
         worlds = _stacked([spec.world() for spec in specs])
         training, judging, measuring = (jnp.stack([key[i] for key in keys]) for i in range(3))
         attempts = jax.vmap(lambda key: jax.random.split(key, spec.attempts))(training)
-        policies, sound = _train(worlds, attempts, judging, spec.config)
+        policies, valid = _train(worlds, attempts, judging, spec.config)
         measured, paths = _measure(worlds, policies, measuring, JUDGED)
         found = []
         for i, own in enumerate(specs):
@@ -46,7 +46,7 @@ class ExpertContext:
                 mean_return=float(evaluation.mean_return),
                 median_return=float(evaluation.median_return),
                 goal_share=float(evaluation.goal_share),
-                verdict=str(Status.BUDGET if sound[i] else Status.FAILED),
+                verdict=str(Status.MAX_STEPS if valid[i] else Status.FAILED),
                 seconds=0.0,
             )
             policy = jax.tree.map(lambda leaf, i=i: leaf[i], policies)
@@ -159,14 +159,14 @@ def _train(
     def attempt(world: GaussianGrid, key: Key[Array, ""], judge: Key[Array, ""]):
         trained = solve_game(world, config=config, key=key, throw=False)
         found, _ = _evaluation(world, trained.player, JUDGED, judge)
-        # A return that is no number loses against any other, and so does a training that was not sound.
-        score = jnp.where(trained.sound & jnp.isfinite(found.mean_return), found.mean_return, -jnp.inf)
-        return trained.player, trained.sound, score
+        # A return that is no number loses against any other, and so does a training that was not valid.
+        score = jnp.where(trained.valid & jnp.isfinite(found.mean_return), found.mean_return, -jnp.inf)
+        return trained.player, trained.valid, score
 
     def expert(world: GaussianGrid, keys: Key[Array, " attempts"], judge: Key[Array, ""]):
-        players, sound, scores = _over(lambda key: attempt(world, key, judge), keys)
+        players, valid, scores = _over(lambda key: attempt(world, key, judge), keys)
         best = jnp.argmax(scores)
-        return jax.tree.map(lambda leaf: leaf[best], (players, sound))
+        return jax.tree.map(lambda leaf: leaf[best], (players, valid))
 
     return _over(expert, worlds, keys, judging)
 

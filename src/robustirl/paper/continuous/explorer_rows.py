@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from robustirl.envs import GOAL, START, TRUE_WEIGHTS
-from robustirl.explorer import Exhibit, Pool, RowMaker, register_exhibit
+from robustirl.explorer import Pool, RowMaker, RunView, register_view
 from robustirl.paper.continuous.specs import SCALES, ContinuousSpec, ExpertSpec
 from robustirl.sweeps import RunResult, Store
 
@@ -24,7 +24,7 @@ def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], p
     """Return one run: where it belongs, its numbers, its reward as weights of the printed features, and its paths."""
     record, spec = result.record, result.record.spec
     expert = experts.get(spec.expert)
-    at_home = next((e for e in experts.values() if e.record.spec == _at_home(spec)), None)
+    learner_expert = next((e for e in experts.values() if e.record.spec == _learner_expert_spec(spec)), None)
     return {
         "environment": spec.environment,
         "kernel": spec.noise_model,
@@ -35,7 +35,7 @@ def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], p
         "alpha": spec.alpha,
         "run": spec.identity,
         **{name: getattr(record, name) for name in SHOWN},
-        "optimal_return": None if at_home is None else at_home.record.mean_return,
+        "optimal_return": None if learner_expert is None else learner_expert.record.mean_return,
         "weights": (np.asarray(result.arrays["parameters"]) * np.asarray(SCALES[spec.scales])).tolist(),
         "paths": _paths(result, pool),
         "expert_paths": None if expert is None else _paths(expert, pool),
@@ -58,7 +58,7 @@ def continuous_setting(spec: ContinuousSpec) -> str:
     return ", ".join(words)
 
 
-def _at_home(spec: ContinuousSpec) -> ExpertSpec:
+def _learner_expert_spec(spec: ContinuousSpec) -> ExpertSpec:
     """Return the expert of the learner's own world, whose return is the mark to reach there."""
     expert = spec.expert
     return ExpertSpec(
@@ -78,4 +78,4 @@ def _make_rows(pool: Pool, certificates: bool, store: Store) -> RowMaker:
     return lambda result: continuous_row(result, experts, pool)
 
 
-register_exhibit(Exhibit("continuous", _make_rows, lambda _: {"continuous": WORLD}))
+register_view(RunView("continuous", _make_rows, lambda _: {"continuous": WORLD}))

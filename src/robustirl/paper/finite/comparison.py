@@ -25,7 +25,7 @@ from robustirl.paper.finite.specs import Record
 from robustirl.paper.published import LOST_LAYOUTS, PublishedReturn, published_returns
 
 DEMONSTRATIONS = 1000  # How many the published learner's start distribution was estimated from.
-CLOSE = 0.03  # What counts as agreement of an earlier iterate.
+AGREEMENT_TOL = 0.03  # What counts as agreement of an earlier iterate.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Explanation:
         theirs = self.cell.published.mean
         if self.lowest <= theirs <= self.highest:
             return "start noise"
-        if abs(self.halfway - theirs) <= CLOSE * abs(theirs):
+        if abs(self.halfway - theirs) <= AGREEMENT_TOL * abs(theirs):
             return "fewer steps"
-        if min(abs(theirs - end) for end in (self.lowest, self.highest)) <= CLOSE * abs(theirs):
+        if min(abs(theirs - end) for end in (self.lowest, self.highest)) <= AGREEMENT_TOL * abs(theirs):
             return "start noise, nearly"
         return "not explained"
 

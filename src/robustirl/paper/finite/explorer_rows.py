@@ -13,7 +13,7 @@ import numpy as np
 
 from robustirl import envs
 from robustirl.envs import GridWorld, ObjectWorld
-from robustirl.explorer import Exhibit, Pool, register_exhibit
+from robustirl.explorer import Pool, RunView, register_view
 from robustirl.mdp import dynamics_distance
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import Record, RunSpec
@@ -197,4 +197,4 @@ def _make_rows(pool: Pool, certificates: bool, store: Store) -> Finite:
     return Finite(pool, certificates=certificates)
 
 
-register_exhibit(Exhibit("finite", _make_rows, lambda finite: {"worlds": finite.worlds}))  # pyright: ignore
+register_view(RunView("finite", _make_rows, lambda finite: {"worlds": finite.worlds}))  # pyright: ignore

@@ -21,7 +21,7 @@ Kernel = Float[np.ndarray, "S A S"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Ground:
+class _LineWorlds:
     """What both worlds of a pair are made of: moves along a line with short and long steps, and a goal at its end."""
 
     moves: Kernel
@@ -48,8 +48,8 @@ def mismatched_pair(seed: int) -> Pair:
     # Another stream of numbers than that of `random_pair` with the same seed.
     random = np.random.default_rng([seed, len(names)])
     states = int(np.exp(random.uniform(np.log(SMALLEST), np.log(LARGEST + 1))))
-    ground = _ground(states, random)
-    learner, expert, order = MISMATCHES[kind](ground)
+    line = _line_worlds(states, random)
+    learner, expert, order = MISMATCHES[kind](line)
     discount = 1 - 10.0 ** random.uniform(-2.5, -1)
     initial = np.full(states, 1 / states) if random.random() < 0.5 else np.eye(states)[0]
     expert = expert[np.ix_(order, np.arange(ACTIONS), order)]
@@ -58,18 +58,18 @@ def mismatched_pair(seed: int) -> Pair:
         group="mismatched",
         learner=MDP(_ended(learner), discount=discount, initial=initial),
         expert=MDP(_ended(expert, int(np.argmax(order == states - 1))), discount=discount, initial=initial[order]),
-        reward=ground.reward,
+        reward=line.reward,
         mismatch=True,
-        expert_reward=ground.reward[order],
+        expert_reward=line.reward[order],
     )
 
 
-def _ground(states: int, random: np.random.Generator) -> _Ground:
+def _line_worlds(states: int, random: np.random.Generator) -> _LineWorlds:
     here, reach = np.arange(states), max(2, int(np.sqrt(states)))
     step = {size: np.eye(states)[np.clip(here + size, 0, states - 1)] for size in (-1, 1, -reach, reach)}
     reward = -0.1 - random.exponential(1.0, states) * (random.random(states) < 0.5)
     reward[-1] = 0.0
-    return _Ground(np.stack(list(step.values()), axis=1), step[-1], step[1], reward, random)
+    return _LineWorlds(np.stack(list(step.values()), axis=1), step[-1], step[1], reward, random)
 
 
 def _ended(kernel: Kernel, end: int = -1) -> Kernel:
@@ -86,68 +86,68 @@ def _with(kernel: Kernel, amount: float, noise: Float[np.ndarray, "S S"]) -> Ker
 Made = tuple[Kernel, Kernel, Int[np.ndarray, " S"]]
 
 
-def _same_numbers(ground: _Ground, learner: Kernel, expert: Kernel) -> Made:
-    return learner, expert, np.arange(ground.states)
+def _same_numbers(line: _LineWorlds, learner: Kernel, expert: Kernel) -> Made:
+    return learner, expert, np.arange(line.states)
 
 
-def _relabeled(ground: _Ground) -> Made:
+def _relabeled(line: _LineWorlds) -> Made:
     """Give the expert's actions other numbers in every state: for occupancies of states nothing changes."""
-    rows = np.arange(ground.states)[:, None]
-    order = np.argsort(ground.random.random((ground.states, ACTIONS)), axis=1)
-    own = _with(ground.moves, 0.1, (ground.down + ground.up) / 2)
-    return _same_numbers(ground, own, own[rows, order])
+    rows = np.arange(line.states)[:, None]
+    order = np.argsort(line.random.random((line.states, ACTIONS)), axis=1)
+    own = _with(line.moves, 0.1, (line.down + line.up) / 2)
+    return _same_numbers(line, own, own[rows, order])
 
 
-def _reversed_drift(ground: _Ground) -> Made:
+def _reversed_drift(line: _LineWorlds) -> Made:
     """Let the learner drift away from the goal, and the expert towards it, or the other way round."""
-    drifts = [ground.down, ground.up]
-    if ground.random.random() < 0.5:
+    drifts = [line.down, line.up]
+    if line.random.random() < 0.5:
         drifts.reverse()
-    own, other = (_with(ground.moves, STRONG, drift) for drift in drifts)
-    return _same_numbers(ground, own, other)
+    own, other = (_with(line.moves, STRONG, drift) for drift in drifts)
+    return _same_numbers(line, own, other)
 
 
-def _closed(ground: _Ground) -> Made:
+def _closed(line: _LineWorlds) -> Made:
     """Close states that only the expert may enter; the learner stays where a step into one would begin."""
-    closed = ground.random.random(ground.states) < PART
+    closed = line.random.random(line.states) < PART
     closed[[0, -1]] = False
     closed[1::2] = False  # Never two in a row, so that a step of another size leads past.
-    own = ground.moves.copy()
+    own = line.moves.copy()
     into = own[:, :, closed].sum(-1)
     own[:, :, closed] = 0.0
-    own += into[..., None] * np.eye(ground.states)[:, None]
-    return _same_numbers(ground, own, ground.moves)
+    own += into[..., None] * np.eye(line.states)[:, None]
+    return _same_numbers(line, own, line.moves)
 
 
-def _renumbered(ground: _Ground) -> Made:
+def _renumbered(line: _LineWorlds) -> Made:
     """Give part of the states other numbers in the recordings: a mistake that nothing but the fit can show."""
-    order = np.arange(ground.states)
-    moved = np.flatnonzero(ground.random.random(ground.states) < PART)
+    order = np.arange(line.states)
+    moved = np.flatnonzero(line.random.random(line.states) < PART)
     order[moved] = np.roll(moved, 1)
-    own = _with(ground.moves, 0.1, (ground.down + ground.up) / 2)
+    own = _with(line.moves, 0.1, (line.down + line.up) / 2)
     return own, own, order
 
 
-def _slower(ground: _Ground) -> Made:
+def _slower(line: _LineWorlds) -> Made:
     """Take the long steps from the learner: they do what short ones do."""
-    own = ground.moves.copy()
+    own = line.moves.copy()
     own[:, 2:] = own[:, :2]
-    return _same_numbers(ground, own, ground.moves)
+    return _same_numbers(line, own, line.moves)
 
 
-def _noisier(ground: _Ground) -> Made:
+def _noisier(line: _LineWorlds) -> Made:
     """Let noise move the expert anywhere."""
-    anywhere = np.full_like(ground.down, 1 / ground.states)
-    return _same_numbers(ground, ground.moves, _with(ground.moves, STRONG, anywhere))
+    anywhere = np.full_like(line.down, 1 / line.states)
+    return _same_numbers(line, line.moves, _with(line.moves, STRONG, anywhere))
 
 
-def _calmer(ground: _Ground) -> Made:
+def _calmer(line: _LineWorlds) -> Made:
     """Let noise move the learner anywhere."""
-    anywhere = np.full_like(ground.down, 1 / ground.states)
-    return _same_numbers(ground, _with(ground.moves, STRONG, anywhere), ground.moves)
+    anywhere = np.full_like(line.down, 1 / line.states)
+    return _same_numbers(line, _with(line.moves, STRONG, anywhere), line.moves)
 
 
-MISMATCHES: dict[str, Callable[[_Ground], Made]] = {
+MISMATCHES: dict[str, Callable[[_LineWorlds], Made]] = {
     "relabeled": _relabeled,
     "reversed-drift": _reversed_drift,
     "closed": _closed,

@@ -1,4 +1,4 @@
-"""Families of the transfer benchmark: a lesson to learn from, and changed worlds to plan in.
+"""Families of the transfer benchmark: a task to learn from, and changed worlds to plan in.
 
 gridworld      gridworld-4: learner calm, expert at noise 0.1; changed noise, cells, starts and actions
 frozen-lake    FrozenLake 4x4: learner slips with 0.1, expert with 0.2; changed slips
@@ -16,7 +16,7 @@ from robustirl import envs
 from robustirl._runtime import double_precision
 from robustirl.demonstrations import sample_demonstrations
 from robustirl.mdp import MDP, uniform_policy
-from robustirl.paper.studies.transfer_methods import Lesson
+from robustirl.paper.studies.transfer_methods import TransferTask
 from robustirl.planning import expert_policy
 from robustirl.rewards import AbstractReward, LinearReward
 
@@ -42,7 +42,7 @@ class Family:
     Attributes:
         name: What to call it.
         reward: The true reward, `[S]` or `[S, A]`.
-        learner, expert: The worlds of a lesson; experts in both make up the lesson of several experts.
+        learner, expert: The worlds of a task; experts in both make up the task of several experts.
         changes: Where a learned reward is planned with.
         temperature: How random experts are.
         horizon: How long an episode may be.
@@ -60,7 +60,7 @@ class Family:
     baseline: Callable[[MDP], np.ndarray]
     model: AbstractReward | None = None
 
-    def lesson(self, episodes: int, seed: int) -> Lesson:
+    def task(self, episodes: int, seed: int) -> TransferTask:
         """Return freshly drawn demonstrations."""
         keys = jax.random.split(jax.random.key(seed), 2)
         recorded = []
@@ -68,7 +68,7 @@ class Family:
             policy = expert_policy(world, self.reward, temperature=self.temperature)
             walks = sample_demonstrations(world, policy, episodes=episodes, horizon=self.horizon, key=key)
             recorded.append((world, walks))
-        return Lesson(self.learner, recorded[1][1], tuple(recorded), self.model)
+        return TransferTask(self.learner, recorded[1][1], tuple(recorded), self.model)
 
 
 def random_policy(world: MDP) -> np.ndarray:

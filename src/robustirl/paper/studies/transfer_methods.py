@@ -1,10 +1,10 @@
-"""Methods of the transfer benchmark: each turns a lesson into a reward.
+"""Methods of the transfer benchmark: each turns a task into a reward.
 
-To add a method, write one function of a `Lesson` and register it:
+To add a method, write one function of a `TransferTask` and register it:
 
     @register_method("mine")
-    def mine(lesson):
-        return my_reward(lesson.world, lesson.demonstrations)
+    def mine(task):
+        return my_reward(task.world, task.demonstrations)
 
 A package of one's own names the module that does so under the entry points `robustirl.transfer_methods`. Where it is
 installed, `robustirl study transfer` has a column for it.
@@ -25,7 +25,7 @@ from robustirl.rewards import AbstractReward
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Lesson:
+class TransferTask:
     """What a method may learn from.
 
     Attributes:
@@ -46,8 +46,8 @@ class Lesson:
         return matched_occupancy(self.demonstrations, self.world, rho, self.model)
 
 
-Method = Callable[[Lesson], Any]
-"""From a lesson to a reward, `[S]` or `[S, A]`."""
+Method = Callable[[TransferTask], Any]
+"""From a task to a reward, `[S]` or `[S, A]`."""
 
 METHODS: dict[str, Method] = {}
 
@@ -71,32 +71,32 @@ def load_methods() -> None:
 
 
 @register_method("standard")
-def standard(lesson: Lesson) -> Any:
+def standard(task: TransferTask) -> Any:
     """Match the occupancy with α = 1."""
-    return fit(lesson.world, lesson.occupancy(), alpha=1.0, reward=lesson.model, throw=False).reward
+    return fit(task.world, task.occupancy(), alpha=1.0, reward=task.model, throw=False).reward
 
 
 @register_method("robust, 0.95")
-def robust(lesson: Lesson) -> Any:
+def robust(task: TransferTask) -> Any:
     """Match the occupancy with α = 0.95."""
-    return fit(lesson.world, lesson.occupancy(), alpha=0.95, reward=lesson.model, throw=False).reward
+    return fit(task.world, task.occupancy(), alpha=0.95, reward=task.model, throw=False).reward
 
 
 @register_method("robust, auto")
-def robust_auto(lesson: Lesson) -> Any:
+def robust_auto(task: TransferTask) -> Any:
     """Match the occupancy with the α that the demonstrations choose."""
-    return select_alpha(lesson.world, lesson.demonstrations, reward=lesson.model).fit.reward
+    return select_alpha(task.world, task.demonstrations, reward=task.model).fit.reward
 
 
 @register_method("several experts")
-def several_experts(lesson: Lesson) -> Any:
+def several_experts(task: TransferTask) -> Any:
     """Match the occupancies of several experts at once, each in its own world."""
-    worlds, walks = zip(*lesson.others, strict=True)
-    return fit_jointly(worlds, walks, reward=lesson.model, throw=False).reward
+    worlds, walks = zip(*task.others, strict=True)
+    return fit_jointly(worlds, walks, reward=task.model, throw=False).reward
 
 
 @register_method("likelihood")
-def likelihood(lesson: Lesson) -> Any:
+def likelihood(task: TransferTask) -> Any:
     """Make the recorded actions likely, with a weak prior."""
-    options: dict[str, Any] = {"reward": lesson.model, "objective": "likelihood", "penalty": 1.0, "throw": False}
-    return fit(lesson.world, lesson.demonstrations, alpha=1.0, **options).reward
+    options: dict[str, Any] = {"reward": task.model, "objective": "likelihood", "penalty": 1.0, "throw": False}
+    return fit(task.world, task.demonstrations, alpha=1.0, **options).reward

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.studies.transfer_families import Family, make_family, random_policy
-from robustirl.paper.studies.transfer_methods import METHODS, Lesson, Method, load_methods
+from robustirl.paper.studies.transfer_methods import METHODS, Method, TransferTask, load_methods
 from robustirl.planning import discounted_return, expert_policy
 from robustirl.sweeps import Kind, RunResult, Spec, register
 
@@ -87,14 +87,14 @@ class TransferContext:
 
     def __init__(self, family: Family):
         self._family = family
-        self._drawn: tuple[tuple[int, int], Lesson] | None = None
+        self._drawn: tuple[tuple[int, int], TransferTask] | None = None
         load_methods()  # A worker process has not done so.
 
     def results(self, specs: Sequence[TransferSpec], size: int) -> list[RunResult]:  # noqa: ARG002
         """Learn once, and measure the regret in every world that the runs name."""
         spec = specs[0]
-        lesson = self._lesson(spec.episodes, spec.draw)
-        learned = as_learned(spec.method, _method(spec.method)(lesson), lesson.world)
+        task = self._task(spec.episodes, spec.draw)
+        learned = as_learned(spec.method, _method(spec.method)(task), task.world)
         found = []
         for one in specs:
             change = self._family.changes[one.change]
@@ -102,10 +102,10 @@ class TransferContext:
             found.append(RunResult(TransferRecord(one, change.kind, change.strength, lost, 0.0), {}))
         return found
 
-    def _lesson(self, episodes: int, draw: int) -> Lesson:
+    def _task(self, episodes: int, draw: int) -> TransferTask:
         """Return a draw of the demonstrations; the last one is kept, for the next method."""
         if self._drawn is None or self._drawn[0] != (episodes, draw):
-            self._drawn = (episodes, draw), self._family.lesson(episodes, draw)
+            self._drawn = (episodes, draw), self._family.task(episodes, draw)
         return self._drawn[1]
 
 
