@@ -1,4 +1,4 @@
-"""Rust's buses and the labyrinth: what was recorded, prepared as published, and refused where it cannot be right."""
+"""Rust's buses: what was recorded, prepared as published, and refused where it cannot be right."""
 
 import inspect
 
@@ -54,18 +54,6 @@ def test_mileage_counts_from_the_last_replacement():
     assert bus.states.tolist() == [0, 1, 0, 0]
     assert bus.decisions.tolist() == [0, 1, 1, 0]
     assert bus.increments.tolist() == [1, 1, 1]  # After a replacement the number of the bin, from 1.
-
-
-def test_recorded_steps_of_mice_agree_with_the_labyrinth():
-    env = envs.make("labyrinth")
-    walks = recorded(env)
-    walks.check_possible(env.mdp())
-    assert (len(walks), walks.num_transitions) == (238, 238 * 499)
-
-
-def test_nodes_of_the_labyrinth_lie_apart():
-    places = envs.node_positions()
-    assert len({tuple(place) for place in places.round(6).tolist()}) == 127
 
 
 @pytest.mark.parametrize(

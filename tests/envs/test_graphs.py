@@ -1,7 +1,5 @@
-"""Worlds of graphs: a path with closed forms, copies for destinations, closures, files, and what is refused."""
+"""Worlds of graphs: a path with closed forms, copies for destinations, closures, and what is refused."""
 
-import gzip
-import types
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +10,6 @@ import scipy.sparse
 from robustirl import envs
 from robustirl._runtime import double_precision
 from robustirl.envs import graphs
-from robustirl.envs.graph_edges import as_edges, read_edges
 from robustirl.envs.graphs import successor_table
 from robustirl.mdp import DenseKernel, WrongActionKernel
 from robustirl.planning import solve, state_occupancy
@@ -84,34 +81,6 @@ def test_links_may_be_states_and_do_not_turn_round():
     assert len(pairs) == 9
 
 
-NAMED = types.SimpleNamespace(nodes=list("abcd"), edges=[("a", "b"), ("b", "c"), ("c", "d")], is_directed=bool)
-
-
-def test_edges_matrices_and_networkx_graphs_are_one_graph():
-    matrix = scipy.sparse.coo_array((np.ones(3), np.transpose(PATH)), shape=(4, 4))
-    for given, end in ((np.array(PATH), 3), (matrix, 3), (NAMED, "d")):
-        found = envs.from_graph(given, destinations=[end])
-        assert found.edges.tolist() == sorted(PATH + [[b, a] for a, b in PATH])
-        assert found.destinations == (3,)
-
-
-def test_nodes_of_networkx_keep_their_names(refused):
-    costs = dict(zip("abcd", [-1.0, -2.0, -3.0, -4.0], strict=True))
-    town = envs.from_graph(NAMED, destinations=["d"], rewards=costs)
-    assert town.node_rewards.tolist() == list(costs.values())
-    assert [2, 1] not in town.without([("c", "b")]).edges.tolist()
-    with refused("closed edge from node 'a' to node 'c'", "not in the graph"):
-        town.without([("a", "c")])
-    with refused("end of a closed edge 'x'", "whose first is 'a'"):
-        town.without([("a", "x")])
-    with refused("pairs of nodes"):
-        town.without(["abc"])
-    with refused("destination 3 is no node"):
-        envs.from_graph(NAMED, destinations=[3])
-    with refused("no entry for node 'b'", "3 such nodes"):
-        envs.from_graph(NAMED, rewards={"a": 1.0})
-
-
 def test_a_closure_leaves_the_other_ways(refused):
     ring = envs.from_graph([[0, 1], [1, 2], [2, 3], [3, 0]], destinations=[0])
     assert [1, 0] not in ring.without([[1, 0]]).edges.tolist()
@@ -141,71 +110,10 @@ def test_bad_graphs_are_refused_by_node(given, words, refused):
         envs.from_graph(**given)
 
 
-def test_a_graph_without_edges_has_one_node(refused):
-    assert read_edges([], None, directed=False)[1] == 1
-    assert read_edges([], 1, directed=False)[1] == 1
-    assert read_edges([[0, 2]], None, directed=False)[1] == read_edges([[0, 2]], 3, directed=False)[1] == 3
-    for edges, nodes in (([], 0), ([[0, 2]], 2)):
-        with refused(f"the number of nodes is {nodes}"):
-            read_edges(edges, nodes, directed=False)
-
-
-def test_edges_may_be_counted_through_once():
-    edges = as_edges(iter([(0, 2), (1, 0)]), "the graph")
-    assert (edges.tolist(), edges.dtype) == ([[0, 2], [1, 0]], np.int64)
-    assert as_edges([], "the graph").shape == (0, 2)
-
-
 def test_a_noise_that_is_no_probability_is_refused(refused):
     base: Any = envs.from_graph(PATH, destinations=[3]).mdp().kernel
     with refused("state 2", "1.5", "probability"):
         WrongActionKernel(base, [0.0, 0.0, 1.5, 0.0])
-
-
-def test_dimacs_files_are_read(tmp_path, refused):
-    plain, packed, cut = tmp_path / "a.gr", tmp_path / "b.gr.gz", tmp_path / "c.gr"
-    plain.write_text("c roads\np tw 3 2\n1 2\n2 3\n")
-    packed.write_bytes(gzip.compress(b"p sp 3 2\na 1 2 803\na 2 3 158\n"))
-    cut.write_text("p tw 3 2\n1 2\n")
-    for path in (plain, packed):
-        edges, nodes = envs.read_graph(path)
-        assert (edges.tolist(), nodes) == ([[0, 1], [1, 2]], 3)
-    with refused("1 edges", "says 2"):
-        envs.read_graph(cut)
-    cut.write_text("p tw 3 1\n1 4\n")
-    with refused("node 4", "1 to 3"):
-        envs.read_graph(cut)
-    cut.write_text("p tw 3 2\n1 2\n0 3\n")
-    with refused("names node 0", "1 to 3"):
-        envs.read_graph(cut)
-    for word in ("x", "-1", "9" * 40):
-        cut.write_text(f"p tw {word} 1\n1 2\n")
-        with refused(f"says '{word[:9]}", "for the number of nodes", "a whole number of at most"):
-            envs.read_graph(cut)
-    for path, why in ((tmp_path / "none", "(No such file or directory)"), (tmp_path / "d.gz", "(Not a gzipped file")):
-        (tmp_path / "d.gz").write_text("p tw 3 2\n")
-        with refused(f"{path} cannot be read {why}", "give the path of a DIMACS graph"):
-            envs.read_graph(path)
-    cut.write_text("1 2\n")
-    with refused("does not begin"):
-        envs.read_graph(cut)
-    cut.write_text("p tw 3 2\ne 1 2\na 2 3 9\n")
-    with refused("has lines that begin with 'a, e', but edges are all written in one way"):
-        envs.read_graph(cut)
-
-
-def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
-    matrix = scipy.sparse.csr_array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    for form in ("csr", "csc"):
-        scipy.sparse.save_npz(tmp_path / "world.npz", matrix.asformat(form))
-        world = envs.from_file(tmp_path / "world.npz", discount=0.5).mdp()
-        assert np.asarray(world.kernel.to_array()).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
-    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.coo_array(matrix))
-    with refused("kernel"):
-        envs.from_file(tmp_path / "world.npz")
-    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.csr_array(np.ones((3, 2))))
-    with refused("(3, 2)", "multiple"):
-        envs.from_file(tmp_path / "world.npz")
 
 
 def test_the_table_of_a_graph_with_one_way_edges():

@@ -5,6 +5,7 @@ import csv
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
 
 from robustirl import envs
 from robustirl.envs import world_files
@@ -185,3 +186,17 @@ def test_names_are_different_words(refused):
     for words in (["a", "a"], ["a"], ["a", "b", "c"], [1, 2], [["a", "b"]]):
         with refused("the array 'state_names' of w.npz is", "2 different words are needed"):
             world_files._names("w.npz", "state_names", np.array(words), 2)
+
+
+def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
+    matrix = scipy.sparse.csr_array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for form in ("csr", "csc"):
+        scipy.sparse.save_npz(tmp_path / "world.npz", matrix.asformat(form))
+        world = envs.from_file(tmp_path / "world.npz", discount=0.5).mdp()
+        assert np.asarray(world.kernel.to_array()).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
+    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.coo_array(matrix))
+    with refused("kernel"):
+        envs.from_file(tmp_path / "world.npz")
+    scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.csr_array(np.ones((3, 2))))
+    with refused("(3, 2)", "multiple"):
+        envs.from_file(tmp_path / "world.npz")

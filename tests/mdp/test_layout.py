@@ -1,13 +1,12 @@
 """Lists of large worlds: shared by actions where that pays, with predecessors, in an order that memory likes."""
 
-import logging
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from robustirl.mdp import MDP, BandedKernel, DenseKernel, SuccessorKernel, compact_kernel, renumbered, renumbering
+from robustirl.mdp import MDP, SuccessorKernel, renumbered, renumbering
 from robustirl.planning import solve
 from tests.compiled import call
 
@@ -73,20 +72,6 @@ def test_a_world_in_another_order_has_the_same_solution(monkeypatch):
     value = np.asarray(solve(world, reward).value)
     plain = np.asarray(solve(MDP(SuccessorKernel(places, chances), discount=0.9), reward[shuffle]).value)
     np.testing.assert_allclose(value[shuffle], plain, atol=1e-8)
-
-
-def test_large_arrays_of_zeros_are_stored_as_diagonals_or_lists(caplog):
-    ring = np.roll(np.eye(300), 1, axis=1)[:, None]
-    caplog.set_level(logging.DEBUG, logger="robustirl")
-    assert isinstance(MDP(ring, discount=0.9).kernel, BandedKernel)
-    assert "300 states" in caplog.text
-    assert "BandedKernel" in caplog.text
-    scattered = ring[:, :, np.random.default_rng(0).permutation(300)]
-    kernel = compact_kernel(scattered)
-    assert isinstance(kernel, SuccessorKernel)
-    np.testing.assert_array_equal(kernel.to_array(), scattered)
-    assert isinstance(compact_kernel(np.full((300, 1, 300), 1 / 300)), DenseKernel)
-    assert isinstance(compact_kernel(ring[:3, :, 1:4]), DenseKernel)
 
 
 def test_a_sparse_matrix_is_a_kernel_with_the_number_of_actions(refused):

@@ -3,8 +3,11 @@
 import pytest
 from matplotlib.figure import Figure
 
-from robustirl.plotting import plain_text, save_figure
-from robustirl.plotting.style import PowersOfTen
+from robustirl.plotting import (
+    plain_text,
+    save_figure,
+)
+from robustirl.plotting.style import PowersOfTen, looks
 
 NAMES = {
     "one dollar": ("a$b", "a$b"),
@@ -53,3 +56,11 @@ def test_a_figure_is_drawn_once_for_each_file_and_left_as_it_was(tmp_path, monke
 
 def test_powers_of_ten_are_text():
     assert [PowersOfTen()(x) for x in (1e-4, 1.0, 3e10, 0.0)] == ["10⁻⁴", "10⁰", "3×10¹⁰", "0"]
+
+
+def test_looks_follow_the_palette_and_are_dotted_once_it_has_run_out():
+    alphas = [1.0, 0.97, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6]
+    found = looks(alphas)
+    assert [found[alpha].dashes for alpha in alphas] == ["-"] * 7 + [":"]
+    assert found[0.6][:2] == found[0.97][:2] == ("#E69F00", "s")
+    assert [found[alpha].label for alpha in (1.0, 0.97)] == ["α = 1 (standard)", "α = 0.97"]

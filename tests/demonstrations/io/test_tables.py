@@ -1,9 +1,8 @@
-"""Tables as people have them: other names of columns, other numbering, names, missing columns, frames."""
+"""Tables as people have them: other names of columns, other numbering, names, missing columns."""
 
 import logging
 
 import numpy as np
-import pytest
 
 from robustirl.demonstrations import Demonstrations, TableOptions, load, load_with_note, save
 
@@ -111,63 +110,3 @@ def test_options_of_tables_are_refused_elsewhere(tmp_path, refused):
         load(tmp_path / "walks.npz", columns=TRIP)
     with refused("first_state is for tables", "walks.npz"):
         load(tmp_path / "walks.npz", first_state=1)
-
-
-LOG = {"trip": [7, 7, 9], "link": [3, 4, 3], "action": [1.0, float("nan"), None], "terminated": [None, True, False]}
-WALKS = Demonstrations.from_arrays([[3, 4], [3]], [[1], []], terminated=[True, False])
-
-
-@pytest.mark.parametrize("library", ["a mapping", "pyarrow", "pandas", "polars"])
-def test_frames_are_read(library, refused):
-    frame = LOG
-    if library != "a mapping":
-        module = pytest.importorskip(library)
-        frame = module.table(LOG) if library == "pyarrow" else module.DataFrame(LOG)
-    assert Demonstrations.from_frame(frame, columns=TRIP) == WALKS
-    with refused("the frame has no column 'episode', only trip, link, action, terminated"):
-        Demonstrations.from_frame(frame)
-
-
-def test_what_is_no_frame_is_refused(refused):
-    with refused("list was given"):
-        Demonstrations.from_frame([1, 2])
-    with refused("differ in length"):
-        Demonstrations.from_frame({"episode": [0, 0], "state": [1]})
-    with refused("no rows"):
-        Demonstrations.from_frame({"episode": [], "state": []})
-    with refused("'state' holds True in row 0"):
-        Demonstrations.from_frame({"episode": [0], "state": [True]})
-
-
-@pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs"), ("|", "|")])
-def test_cells_are_separated_as_they_are(tmp_path, separator, word):
-    text = "trip,link,done\n7,A,0\n7,B,1\n8,A,0\n".replace(",", separator)
-    path = written(tmp_path, text, "log.tsv" if separator == "\t" else "log.csv")
-    found, understood = load_with_note(path, TableOptions({**TRIP, "terminated": "done"}))
-    assert (found.states.tolist(), found.terminated.tolist()) == ([0, 1, 0], [True, False])
-    assert f"3 rows; cells separated by {word}, episode from 'trip'" in understood
-
-
-def test_a_separator_may_be_named(tmp_path, refused):
-    path = written(tmp_path, "episode:state\n0:1\n0:2\n")
-    with refused("has one column, 'episode:state', but episode and state need one each", "separator names it"):
-        load(path)
-    assert load(path, separator=":").states.tolist() == [1, 2]
-    with refused("separator is '::', but one of comma, semicolon, tab, pipe, space or a single character is needed"):
-        load(path, separator="::")
-    with refused("--separator is ';'; correct it"):
-        load_with_note(path, TableOptions(separator="semicolon", command_line=True))
-
-
-def test_a_comma_in_a_cell_does_not_separate(tmp_path):
-    walks = load(written(tmp_path, 'episode;state;note\n0;"2,1";a, b\n0;"0,0";c, d\n'))
-    assert (walks.state_names, walks.states.tolist()) == (("0,0", "2,1"), [1, 0])
-
-
-def test_decimal_commas_are_refused(tmp_path, refused):
-    with refused("the column 'state' holds '1,0' in line 2", "a number with a decimal comma", "write numbers with"):
-        load(written(tmp_path, "episode;state\n0;1,0\n0;2,0\n"))
-    with refused("line 2 of", "has 3 columns, but the header has 2; write numbers with points, not with decimal"):
-        load(written(tmp_path, "episode,state\n0,1,0\n"))
-    with refused("the column 'time' holds '0,5' in line 2", "not with decimal commas"):
-        load(written(tmp_path, "episode;time;state\n0;0,5;1\n"), time_step=1)

@@ -1,7 +1,6 @@
 """Batches of imitation with stand-ins for the training: who is trained with whom, what is told, what is returned."""
 
 import contextlib
-from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from robustirl.demonstrations import Recordings
 from robustirl.irl import ImitationConfig
-from robustirl.irl.adversarial import alone, cloning
 from robustirl.irl.adversarial import fit as module
 from robustirl.irl.adversarial.fit import _Problem, _sample, closest, fit_imitation_many
 
@@ -122,49 +120,9 @@ def test_how_far_a_training_has_come():
     assert np.isnan(_Problem.report(training, (None, logs)).episode_length)
 
 
-def test_what_a_player_alone_shows_of_an_environment_that_steps_itself(monkeypatch):
-    agents, players = namedtuple("agents", "players scale"), namedtuple("players", "player opponent")
-    episodes = [SimpleNamespace(features=np.full((length, 1, 2), float(length))) for length in (2, 3)]
-    asked = {}
-
-    def play(world, policy, **options):
-        asked.update(options, world=world, policy=policy)
-        return episodes
-
-    monkeypatch.setattr(alone, "HostField", SimpleNamespace)
-    monkeypatch.setattr(alone, "episodes_of", play)
-    monkeypatch.setattr(alone, "folded", lambda policy, scale, units: (policy, scale, units))
-    given = agents(players(np.array([5.0, 6.0]), np.array([7.0, 8.0])), np.array([9.0, 10.0]))
-    setting = SimpleNamespace(field=SimpleNamespace(world="here"), units=np.array([2.0]))
-    (found,) = alone.visit_alone(setting, given, ["first", "second"])
-    assert found.states.tolist() == [[2.0, 2.0]] * 2 + [[3.0, 3.0]] * 3
-    assert found.length == 2.5
-    assert asked == {"world": "here", "policy": (5.0, 9.0, 2.0), "episodes": 16, "mean_action": False, "key": "first"}
-
-
 def test_a_gap_is_computed_from_two_thousand_states():
     rows = np.arange(3000)[:, None]
     found = _sample(rows)
     assert found.shape == (2000, 1)
     assert len(np.unique(found)) == 2000
     assert sorted(_sample(rows[:7]).ravel()) == list(range(7))
-
-
-@pytest.mark.parametrize(("steps", "rows"), [(3, 1024), (1024, 1024), (1025, 2048)])
-def test_cloned_steps_are_padded_to_a_power_of_two(monkeypatch, steps, rows):
-    asked: list[Any] = []
-    monkeypatch.setattr(cloning, "_clone", lambda *given: asked.extend(given) or np.array([[8.0], [9.0]]))
-    seen = np.arange(steps + 1.0)[:, None]
-    recorded = [Recordings.from_arrays([part], [-part[:-1]]) for part in (seen, seen[:3])]
-    keys = [jax.random.key(0), jax.random.key(1)]
-    found = cloning.clone_behavior_many(recorded, steps=5, batch=6, learning_rate=0.5, keys=keys)
-    assert [float(one[0]) for one in found] == [8.0, 9.0]  # pyright: ignore
-    before, done, counts, scale, *others = asked
-    assert before.shape == done.shape == (2, rows, 1)
-    np.testing.assert_array_equal(before[0, :steps], seen[:-1])
-    np.testing.assert_array_equal(done[0, :steps], -seen[:-1])
-    assert not np.any(before[0, steps:])
-    assert counts.tolist() == [steps, 2]
-    assert scale.mean[:, 0].tolist() == pytest.approx([(steps - 1) / 2, 0.5])
-    assert jax.random.key_data(others[-1]).tolist() == [[0, 0], [0, 1]]
-    assert others[:3] == [5, 6, 0.5]

@@ -1,43 +1,16 @@
 """The store: what is finished is kept, whatever happens, and never mixed with anything else."""
 
-import contextlib
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 
 from robustirl._runtime import write_atomically
-from robustirl.errors import InvalidInputError
-from robustirl.paper.finite import Record, RunSpec
-from robustirl.sweeps import RunResult, Store
-from robustirl.sweeps.store.batch_files import digest, read_batch
-from robustirl.sweeps.store.note import with_checksum
+from robustirl.paper.finite import RunSpec
+from robustirl.sweeps import Store
+from tests.sweeps.store.stores import SPECS, contents, reopened, result, store
 
-SPECS = tuple(RunSpec("gridworld-4", "published", 0.0, noise, 1.0) for noise in (0.0, 0.1, 0.2))
-
-
-def result(spec, value=-1.0):
-    record = Record(
-        spec, spec.alpha, value, -0.5, -0.7, -0.3, -0.2, 0.01, 0.02, 3.0, None, None, None, 200, "budget", 0.5
-    )
-    return RunResult(record, {"reward": np.arange(3.0) * value, "player": np.eye(3)})
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store", SPECS) as opened:
-        pass
-    return opened
-
-
-def reopened(store):
-    with Store.open(store.folder, SPECS) as opened:
-        return opened
-
-
-def contents(folder):
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+__all__ = ["store"]  # A fixture.
 
 
 def test_what_is_appended_comes_back_exactly(store):
@@ -72,51 +45,6 @@ def test_a_spec_has_the_same_identity_everywhere_and_no_other_spec_has_it():
     assert len(changed | {SPECS[0].identity}) == len(changes) + 1
 
 
-def test_no_flipped_bit_gets_through(store, refused):
-    generator = np.random.default_rng(0)
-    item = result(SPECS[0])
-    store.append([dataclasses.replace(item, arrays={"player": generator.uniform(size=(20, 4))})])
-    (path,) = store.batches.iterdir()
-    whole = path.read_bytes()
-    for at in range(0, len(whole), 3):
-        content = bytearray(whole)
-        content[at] ^= 1 << int(generator.integers(8))
-        path.write_bytes(bytes(content))
-        with contextlib.suppress(InvalidInputError):  # And nothing else.
-            # What is read all the same had a bit flipped that says nothing, such as a time stamp in the archive.
-            assert read_batch(path)[0] == [item.record]
-    path.write_bytes(whole[:-30])
-    with refused(f"{path.name} is damaged"):
-        read_batch(path)
-
-
-def test_a_changed_number_is_noticed(store, refused):
-    store.append([result(SPECS[0])])
-    (path,) = store.batches.iterdir()
-    with np.load(path) as file:
-        arrays = dict(file)
-    arrays["all_reward"] = arrays["all_reward"] + 1
-    np.savez_compressed(path, **arrays)
-    with refused("checksum does not match"):
-        read_batch(path)
-
-
-def test_a_configuration_of_other_than_texts_is_damage(store, refused):
-    store.append([result(SPECS[0])])
-    (path,) = store.batches.iterdir()
-    with np.load(path) as file:
-        arrays = dict(file)
-    note = json.loads(arrays["records"].tobytes())
-    note["configuration"]["jax"] = 0.1
-    text = json.dumps(note).encode()
-    arrays["records"] = np.frombuffer(text, np.uint8)
-    named = {name: array for name, array in arrays.items() if name.startswith("all_")}
-    arrays["checksum"] = np.array(digest(text, named))
-    np.savez_compressed(path, **arrays)
-    with refused("is damaged (its configuration does not consist of texts)"):
-        read_batch(path)
-
-
 def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(store):
     store.append([result(SPECS[0])])
     (batch,) = store.batches.iterdir()
@@ -127,58 +55,6 @@ def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(st
     assert litter.exists()  # Readers touch nothing.
     assert len(reopened(store)) == 1
     assert sorted(store.batches.iterdir()) == sorted([batch, other])
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda note: note | {"specs": note["specs"][:2]}, "holds results of another request"),
-        (lambda note: note | {"specs": [{"color": 1}]}, "is damaged"),
-        (lambda note: note | {"configuration": None}, "is damaged (its configuration is none)"),
-        (lambda note: [], "is damaged"),
-        (lambda note: note | {"configuration": note["configuration"] | {"jax": "0.1"}}, "jax 0.1 there"),
-        (lambda note: note | {"schema": 99}, "newer robustirl (schema 99"),
-        (lambda note: {"schema": 1}, "is damaged ('specs')"),
-    ],
-)
-def test_another_configuration_is_refused(store, change, sentence, refused):
-    path = store.folder / "store.json"
-    changed = change(json.loads(path.read_text()))
-    path.write_text(json.dumps(with_checksum(changed) if "specs" in changed else changed))
-    before = contents(store.folder)
-    with refused(sentence):
-        reopened(store)
-    assert contents(store.folder) == before
-
-
-def test_a_note_that_is_no_json_is_refused(store, refused):
-    (store.folder / "store.json").write_text("{")
-    with refused("store.json is damaged"):
-        reopened(store)
-
-
-def test_a_store_of_an_unknown_kind_is_not_called_damaged(store, refused):
-    path = store.folder / "store.json"
-    note = json.loads(path.read_text())
-    note["specs"].append({"kind": "weather", "town": "Rome"})
-    path.write_text(json.dumps(note))
-    with refused("store.json is damaged (its checksum does not match)"):
-        Store.read(store.folder)
-    path.write_text(json.dumps(with_checksum(note)))
-    with refused("store.json has runs of the kind 'weather', which is not registered (registered are: "):
-        Store.read(store.folder)
-
-
-def test_a_batch_of_an_unknown_kind_is_left_where_it_is(store, refused):
-    store.append([result(SPECS[0])])
-    with np.load(path := next(store.batches.glob("*.npz"))) as file:
-        arrays = {name: file[name] for name in file.files if name.startswith("all_")}
-        text = file["records"].tobytes().replace(b'"spec": {', b'"spec": {"kind": "weather", ')
-    arrays |= {"records": np.frombuffer(text, np.uint8), "checksum": np.array(digest(text, arrays))}
-    np.savez(path, **arrays)
-    with refused(f"{path} has runs of the kind 'weather', which is not registered"):
-        reopened(store)
-    assert path.exists()
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path, refused):
@@ -203,14 +79,6 @@ def test_a_command_killed_while_it_made_its_store_starts_over(tmp_path, left):
     with Store.open(tmp_path, SPECS) as opened:
         opened.append([result(SPECS[0])])
     assert len(Store.read(tmp_path)) == 1
-
-
-def test_a_batch_of_another_configuration_is_not_mixed_in(store, refused, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("robustirl.sweeps.store.batch_files.configuration", lambda: {"jax": "0.1"})
-        store.append([result(SPECS[0])])
-    with refused("another configuration", "jax 0.1 there"):
-        reopened(store)
 
 
 def test_one_command_at_a_time(store, refused):

@@ -22,7 +22,7 @@ from robustirl.paper.finite import RunSpec
 from robustirl.sweeps import Store, compute
 from robustirl.sweeps.store.note import SCHEMA, migrated, with_checksum
 from robustirl.sweeps.store.packing import pack_store
-from tests.sweeps.store.test_store import SPECS, contents, reopened, result, store
+from tests.sweeps.store.stores import SPECS, contents, reopened, result, store
 
 __all__ = ["store"]  # A fixture.
 
