@@ -22,7 +22,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from robustirl._runtime import DeviceModule
 from robustirl.mdp.gathers import MOST_UNROLLED, gather_sum, take
@@ -47,7 +47,7 @@ class AbstractHalves(eqx.Module):
     weights: eqx.AbstractVar[tuple[tuple[First, ...], tuple[Second, ...]]]
 
     @abc.abstractmethod
-    def cut(self, vector: Vector) -> tuple[First, Second]:
+    def cut(self, vector: Shaped[Array, "*A S"]) -> tuple[Shaped[Array, "*A E"], Shaped[Array, "*A R"]]:
         """Return the parts of a vector that belong to E and to R."""
 
     @abc.abstractmethod
@@ -88,7 +88,7 @@ class ShiftedHalves(AbstractHalves):
     offsets: tuple[tuple[int, ...], tuple[int, ...]] = eqx.field(static=True)
     row: int = eqx.field(static=True)
 
-    def cut(self, vector: Vector) -> tuple[First, Second]:
+    def cut(self, vector: Shaped[Array, "*A S"]) -> tuple[Shaped[Array, "*A E"], Shaped[Array, "*A R"]]:
         return _cut(vector, self.row)
 
     def join(self, first: First, second: Second) -> Vector:
@@ -178,11 +178,11 @@ def _rows_and_columns(offset: int, row: int) -> tuple[int, int]:
     return rows, offset - rows * row
 
 
-def _odd_rows(cells: Float[Array, "*A h n"]) -> Bool[Array, "h 1"]:
+def _odd_rows(cells: Shaped[Array, "*A h n"]) -> Bool[Array, "h 1"]:
     return (jnp.arange(cells.shape[-2]) % 2 == 1)[:, None]
 
 
-def _cut(vector: Vector, row: int) -> tuple[First, Second]:
+def _cut(vector: Shaped[Array, "*A S"], row: int) -> tuple[Shaped[Array, "*A E"], Shaped[Array, "*A R"]]:
     """Return the cells of either color."""
     if row == 1:
         return vector[..., 0::2], vector[..., 1::2]
@@ -239,7 +239,7 @@ class ListedHalves(AbstractHalves):
     weights: tuple[tuple[First, ...], tuple[Second, ...]]
     lists: HalvedLists
 
-    def cut(self, vector: Vector) -> tuple[First, Second]:
+    def cut(self, vector: Shaped[Array, "*A S"]) -> tuple[Shaped[Array, "*A E"], Shaped[Array, "*A R"]]:
         return (
             vector.at[..., self.lists.first].get(mode="promise_in_bounds"),
             vector.at[..., self.lists.second].get(mode="promise_in_bounds"),

@@ -53,41 +53,46 @@ class ColumnGame(eqx.Module):
 
     def values(self, value: Column) -> Column:
         """Return B(V), without policies."""
-        return self._backup(value, policies=False)[0]
+        return self.values_of(self._expected(value))
+
+    def values_of(self, expected: Columns) -> Column:
+        """Return B(V), without policies, from the expected next value of each action."""
+        return self._attained(expected, policies=False)[0]
 
     def backup(self, value: Column) -> tuple[Column, AbstractChain]:
         """Return B(V) and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
-        result, shares = unfused(self.discount >= 0, lambda value: self._backup(value, policies=True), value)
+        result, shares = unfused(self.discount >= 0, self._backup, value)
         return result, self.kernel.chain(shares)
 
     def policies(self, value: Column) -> tuple[Float[Array, "S A"], Float[Array, "S A"]]:
         """Return the policies of player and opponent that attain B(V)."""
-        _, player, opponent = self._attained(value, policies=True)
+        _, player, opponent = self._attained(self._expected(value), policies=True)
         return _table(player), _table(opponent)
 
     def lowered(self) -> "ColumnGame":
         """Return this game in float32."""
         return dataclasses.replace(lower(self), low=True)
 
-    def _backup(self, value: Column, *, policies: bool) -> tuple[Column, Columns]:
-        """Return B(V) and the shares of the actions in the mixture; without policies an empty list."""
-        result, player, opponent = self._attained(value, policies=policies)
-        if not policies:
-            return result, []
+    def _backup(self, value: Column) -> tuple[Column, Columns]:
+        """Return B(V) and the shares of the actions in the mixture."""
+        result, player, opponent = self._attained(self._expected(value), policies=True)
         if not self.alpha.ndim:
             return result, _each(lambda p, o: self.alpha * p + (1 - self.alpha) * o, player, opponent)
         weights = self._by_action(self.alpha)
         pushed = _total(_each(lambda weight, share: (1 - weight) * share, weights, player))
         return result, _each(lambda w, p, o: w * p + pushed * o, weights, player, opponent)
 
+    def _expected(self, value: Column) -> Columns:
+        """Return the expected next value of each action."""
+        many = len(self.mask) > MOST_COLUMNS
+        return self.kernel.expect(value).T if many else self.kernel.columns(value)
+
     def _by_action(self, array: Shaped[Array, "A S"]) -> AnyColumns:
         """Return an array `[A, S]` as columns."""
         return list(array) if len(self.mask) <= MOST_COLUMNS else array
 
-    def _attained(self, value: Column, *, policies: bool) -> tuple[Column, Columns, Columns]:
+    def _attained(self, expected: Columns, *, policies: bool) -> tuple[Column, Columns, Columns]:
         """Return B(V) and the policies of player and opponent."""
-        many = len(self.mask) > MOST_COLUMNS
-        expected = self.kernel.expect(value).T if many else self.kernel.columns(value)
         q = _each(lambda column: self.discount * column, expected)
         sure: Column | float = self.reward if self.reward.ndim == 1 else 0.0
         if self.reward.ndim == 2:

@@ -9,32 +9,15 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int, Shaped
 
 from robustirl._runtime import unfused
 from robustirl.mdp import AbstractHalves
 from robustirl.planning.columns import MOST_COLUMNS, Column, ColumnGame
 
+Halves = tuple[Float[Array, " E"], Float[Array, " R"]]
 Sweep = Callable[[Int[Array, ""] | int, Column], Column]
-
-
-class HalfKernel(eqx.Module):
-    """The moves from one half of the states, as far as a sweep asks for them."""
-
-    halves: AbstractHalves
-    actions: int = eqx.field(static=True)
-    second: bool = eqx.field(static=True)
-
-    def columns(self, value: tuple[Column, Column]) -> list[Column]:
-        """Return the expected next value of each action, given the values of both halves."""
-        found = []
-        for action in range(self.actions):
-            own = self.halves.of_action(action)
-            moved = own.from_second(*value) if self.second else own.from_first(value[1])
-            found.append(moved + own.stays[self.second] * value[self.second])
-        return found
 
 
 def plain_sweeper(columns: ColumnGame) -> Sweep:
@@ -49,7 +32,7 @@ def sweeper(columns: ColumnGame) -> Sweep:
         return plain_sweeper(columns)
     first, second = (_half(columns, halves, part) for part in (False, True))
 
-    def sweep(_: Any, value: tuple[Column, Column]) -> tuple[Column, Column]:
+    def sweep(_: Any, value: Halves) -> Halves:
         new = unfused(columns.discount >= 0, first, value)
         return new, second((new, value[1]))
 
@@ -59,13 +42,18 @@ def sweeper(columns: ColumnGame) -> Sweep:
     return several
 
 
-def _half(columns: ColumnGame, halves: AbstractHalves, second: bool) -> Callable[[Any], Column]:
+def _half(columns: ColumnGame, halves: AbstractHalves, second: bool) -> Callable[[Halves], Column]:
     """Return a function that takes the values of both halves and returns new ones of one half."""
 
-    def own(array: Array) -> Array:
+    def own(array: Shaped[Array, "*A S"]) -> Array:
         return halves.cut(array)[second]
 
-    kernel: Any = HalfKernel(halves, len(columns.mask), second)
     alpha = own(columns.alpha) if columns.alpha.ndim else columns.alpha
-    game = dataclasses.replace(columns, kernel=kernel, mask=own(columns.mask), reward=own(columns.reward), alpha=alpha)
-    return lambda both: game.values(both)
+    game = dataclasses.replace(columns, mask=own(columns.mask), reward=own(columns.reward), alpha=alpha)
+
+    def expected(both: Halves, action: int) -> Column:
+        moves = halves.of_action(action)
+        moved = moves.from_second(*both) if second else moves.from_first(both[1])
+        return moved + moves.stays[second] * both[second]
+
+    return lambda both: game.values_of([expected(both, action) for action in range(len(columns.mask))])
