@@ -8,12 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import linear_policy
 from robustirl.errors import ConvergenceError
 from robustirl.irl import Status
 from robustirl.irl._result import require_success
-from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
-from tests.irl.test_saving import made
+from tests.irl.saved import made
 
 
 @pytest.mark.parametrize(("valid", "converged", "stopped"), list(itertools.product([True, False], repeat=3)))
@@ -32,40 +30,6 @@ def test_a_history_is_cut_to_the_start_and_the_steps():
     begun = eqx.tree_at(lambda f: f.verdict.steps, fit, jnp.asarray(0)).trimmed()
     assert begun.history.dual.tolist() == fit.history.dual[:1].tolist()
     assert jnp.allclose(fit.mixture, 0.9 * fit.player + 0.1 * fit.opponent, atol=1e-15)
-
-
-def verdict(gap=0.25, first=1.0, finished=0.5, valid=True):
-    return RelativeEntropyVerdict(
-        converged=jnp.asarray(False),
-        valid=jnp.asarray(valid),
-        stopped=jnp.asarray(False),
-        rounds=jnp.asarray(9),
-        feature_gap=jnp.asarray(gap),
-        first_gap=jnp.asarray(first),
-        finished=jnp.asarray(finished),
-        effective=jnp.asarray(5.0),
-    )
-
-
-ENDLESS = "; no episode ended before the horizon, so the world does not end or the opponent is too strong"
-NOTHING = "; before learning it was 0.25, so nothing was matched: the opponent is too strong, or the rates are too high"
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({}, "budget after 9 rounds with a feature gap of 0.25."),
-        ({"finished": 0.0}, f"budget after 9 rounds with a feature gap of 0.25{ENDLESS}."),
-        ({"first": 0.25}, f"budget after 9 rounds with a feature gap of 0.25{NOTHING}."),
-        ({"first": 0.25, "valid": False}, "failed after 9 rounds with a feature gap of 0.25."),
-        (
-            {"gap": 0.75, "first": 0.25, "finished": 0.0},
-            f"budget after 9 rounds with a feature gap of 0.75{ENDLESS}{NOTHING}.",
-        ),
-    ],
-)
-def test_the_sentence_of_a_sampled_fit(options, text):
-    assert str(verdict(**options)) == text
 
 
 def ended(**changes):
@@ -94,13 +58,6 @@ def test_who_failed_and_who_missed_the_tolerance_is_told_in_a_sentence():
     )
 
 
-def test_the_names_of_version_01_are_kept_with_a_warning():
-    with pytest.warns(DeprecationWarning, match="FitVerdict.planned is now FitVerdict.valid"):
-        assert made().verdict.planned
-    with pytest.warns(DeprecationWarning, match="is now RelativeEntropyVerdict.valid"):
-        assert not verdict(valid=False).sound
-
-
 @pytest.mark.parametrize(
     ("size", "bound", "largest", "single", "text"),
     [
@@ -122,22 +79,3 @@ def test_a_fit_that_failed_before_its_first_step_names_the_cause(size, bound, la
     parts = (np.array([-size, 0.0, 0.0], dtype), np.array([0.0, -largest, 0.0]), np.asarray(bound), np.asarray(0))
     found = eqx.tree_at(lambda f: (f.value, f.reward, f.verdict.error_bound, f.verdict.steps), made(), parts)
     assert text.format("which is too coarse for a fit") in found.explain_failure("")
-
-
-def test_what_a_prompt_shows_of_sampled_fits_and_how_they_failed():
-    def fit(alpha, theta, verdict):
-        policy, numbers = linear_policy(2, 1), jnp.asarray(theta)
-        history = RelativeEntropyHistory(*[jnp.asarray(alpha)] * 3, numbers)
-        return RelativeEntropyFit(policy, policy, numbers, numbers, numbers, jnp.asarray(alpha), history, verdict)
-
-    one = fit(0.9, [1.0, 2.0], verdict())
-    assert repr(one) == (
-        "RelativeEntropyFit(α = 0.9, ended budget after 9 rounds with a feature gap of 0.25, θ = [1, 2])"
-    )
-    both = jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), verdict())
-    assert repr(fit([0.9, 0.8], [[1.0], [2.0]], both)) == (
-        "RelativeEntropyFit(α = [0.9, 0.8], ended [False, False], θ = <2 × 1, from 1 to 2>)"
-    )
-    assert one.explain_failure(" of fit 3").startswith(
-        "round 8 of fit 3 had numbers that were not finite, or weights on 5.00 trajectories in effect;"
-    )

@@ -11,7 +11,7 @@ from robustirl.demonstrations import OccupancyEstimate
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.summary import summarize, warnings_of
-from tests.irl.test_saving import made
+from tests.irl.saved import made
 
 
 def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, valid=True, stopped=False, settled=False):

@@ -19,7 +19,7 @@ from robustirl.planning import Solution, Temperatures
 from robustirl.planning import renumbering as planning_order
 from robustirl.planning.problem import planning_problem
 from robustirl.rewards import LinearReward, NetworkReward
-from tests.irl.test_saving import made
+from tests.irl.saved import made
 
 ORDER = Order(np.array([2, 0, 1]), np.array([1, 2, 0]))  # pyright: ignore[reportArgumentType]
 

@@ -1,7 +1,6 @@
-"""The study of physics: statistics and rules for α on hand-made runs, refusals, and a small run to its tables."""
+"""The study of physics: refusals, and a small run to its tables."""
 
 import dataclasses
-import itertools
 import re
 from types import SimpleNamespace
 
@@ -14,135 +13,15 @@ from robustirl.paper.figures import physics as physics_figures
 from robustirl.paper.studies import physics
 from robustirl.paper.studies.physics import PhysicsStudy, _read
 from robustirl.paper.studies.physics_experts import PhysicsExpertRecord
-from robustirl.paper.studies.physics_published import published_rows
 from robustirl.paper.studies.physics_results import (
     RUN_COLUMNS,
-    Cell,
-    improvement_interval,
-    interquartile_mean,
-    interval,
-    normalized,
-    probability_of_improvement,
-    rows_of,
     run_rows,
-    sampled_runs,
 )
-from robustirl.paper.studies.physics_rules import (
-    ORACLE,
-    OTHER_LEVELS,
-    OTHER_PARAMETERS,
-    OTHER_WORLDS,
-    choice_rows,
-    choose_alpha,
-    learns_from,
-)
-from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsRecord, PhysicsSpec, specs_of
+from robustirl.paper.studies.physics_runs import CONTROLS, PhysicsSpec, specs_of
 from robustirl.paper.studies.registry import Frame
 from robustirl.sweeps import RunResult, Store
 from robustirl.sweeps.store.packing import pack_store
-
-
-def test_statistics_have_their_hand_computed_values():
-    # Of eight numbers the two smallest and the two largest go: (3 + 4 + 5 + 6) / 4.
-    assert interquartile_mean([8, 1, 3, 4, 100, 6, 5, -50]) == pytest.approx(4.5)
-    # Three of four pairs are larger, one is equal: 3.5 / 4; in the second level none of one.
-    first, second = [np.array([1.0, 2.0]), np.array([0.0])], [np.array([1.0, 0.0]), np.array([1.0])]
-    assert probability_of_improvement(first[0], second[0]) == 0.875
-    assert probability_of_improvement(first, second) == 0.4375
-    # Two values, each drawn with probability 1/2 twice: the mean is 0, 1/2 or 1 with probability 1/4, 1/2, 1/4.
-    assert interval(np.array([0.0, 1.0])) == (0.0, 1.0)
-    # Levels that differ do not widen an interval, since seeds are drawn within each.
-    assert interval([np.full(3, 1.0), np.full(3, 3.0)]) == (2.0, 2.0)
-    assert improvement_interval([np.array([2.0, 2.0])], [np.array([1.0, 3.0])]) == (0.0, 1.0)
-
-
-def _records(world, parameter, factor, returns, episodes=16):
-    """Return runs of two seeds; a policy that does nothing earns 10, the experts 110 and 210."""
-    fixed = {"untrained": (10, 10), "expert": (110, 0), "carried over": (0, 210), "cloned": (10, 10)}
-    fixed |= {"randomized": (60, 110)}
-    for method, (there, back) in {**fixed, **returns}.items():
-        for seed in range(2):
-            spec = PhysicsSpec(world, parameter, factor, method, episodes, seed, 1, 1)
-            yield PhysicsRecord(spec, float(there), float(back), 0.0, 0.0)
-
-
-def test_returns_are_normalized_in_each_world_by_its_own_expert():
-    cells = normalized(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}))
-    found = cells[Cell("hopper", "mass", 16, 2.0)]["alpha=1"]
-    assert found["learner_return"].tolist() == [0.5, 0.5]
-    assert found["expert_return"].tolist() == [0.25, 0.25]
-    rows = rows_of(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60), "alpha=0.9": (110, 10)}))
-    (robust,) = [row for row in rows if row[4] == "alpha=0.9"]
-    assert robust[5:] == (2, "1.00", "1.00 to 1.00", "1.00", "0.00", "0.00 to 0.00", "0.00", "1.00")
-
-
-def _cells():
-    """Return two levels at which 0.9 is better, friction where 1 is, and another world where both are equal."""
-    better, worse = {"alpha=1": (60, 60), "alpha=0.9": (70, 70)}, {"alpha=1": (60, 60), "alpha=0.9": (20, 20)}
-    same = {"alpha=1": (60, 60), "alpha=0.9": (60, 60)}
-    places = [("mass", 0.5, worse), ("mass", 1.0, same), ("mass", 1.5, better), ("mass", 2.0, better)]
-    rows = [_records("hopper", parameter, factor, returns) for parameter, factor, returns in places]
-    rows += [_records("hopper", "friction", factor, worse) for factor in (1.0, 2.0)]
-    return [*itertools.chain(*rows), *_records("walker-2d", "mass", 2.0, same)]
-
-
-def test_a_rule_never_sees_the_level_it_is_judged_at():
-    records = _cells()
-    cells = normalized(records)
-    heavy, light = Cell("hopper", "mass", 16, 2.0), Cell("hopper", "mass", 16, 0.5)
-    choose = lambda cell, source: choose_alpha(cells, cell, "learner_return", source)  # noqa: E731
-    assert choose(heavy, ORACLE) == "alpha=0.9"
-    assert choose(light, ORACLE) == "alpha=1"
-    # Without the level itself 0.9 has the mean of (-0.4, 0, 0.1) against α = 1 for the heavy one, (0, 0.1, 0.1) else.
-    assert choose(heavy, OTHER_LEVELS) == "alpha=1"
-    assert choose(light, OTHER_LEVELS) == "alpha=0.9"
-    assert choose(heavy, OTHER_PARAMETERS) == "alpha=1"
-    assert choose(heavy, OTHER_WORLDS) == "alpha=1"  # Equally good: the larger α.
-    usual = Cell("hopper", "mass", 16, 1.0)
-    assert not learns_from(OTHER_PARAMETERS, usual, Cell("hopper", "friction", 16, 1.0))  # It is the same world.
-    assert not learns_from(OTHER_LEVELS, heavy, light._replace(episodes=4))
-    alone = normalized(_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}))
-    assert choose_alpha(alone, heavy, "learner_return", OTHER_LEVELS) is None
-
-
-def test_the_table_of_choices_leaves_out_the_usual_world_and_names_the_oracle():
-    rows = [row for row in choice_rows(_cells()) if row[:4] == ("hopper", "mass", 16, "learner's world")]
-    found = {row[4]: row[5:] for row in rows}
-    assert found["alpha=0.9"][:2] == (3, "")
-    # 0.1, 0.6 and 0.6, twice each; of six numbers the smallest and the largest go: (0.1 + 3 · 0.6) / 4.
-    assert float(found["alpha=0.9"][2]) == pytest.approx(0.475, abs=0.006)
-    assert found[ORACLE][:2] == (3, "1 0.9 0.9")
-    assert found[OTHER_LEVELS][:2] == (3, "0.9 1 1")
-    assert found[ORACLE][-2] == "0.83"  # Half at the first level, one at the others.
-    assert float(found[OTHER_LEVELS][2]) <= float(found[ORACLE][2])
-
-
-def test_every_run_is_a_row_of_the_file():
-    (record,) = [one for one in _records("hopper", "mass", 2.0, {"alpha=1": (60.126, 1)}) if one.spec.seed][-1:]
-    cells = dict(zip(RUN_COLUMNS, run_rows([record])[0], strict=True))
-    assert (cells["world"], cells["factor"], cells["seed"], cells["steps"]) == ("hopper", 2.0, 1, 1)
-    assert (cells["learner_return"], cells["expert_return"], cells["gap"]) == (60.13, 1.0, 0.0)
-    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-3:] == ("", "", "")
-    drawn = dataclasses.replace(record, learner_sampled=7.126, expert_sampled=8.0)
-    assert run_rows([drawn])[0][-2:] == (7.13, 8.0)
-    (swapped,) = sampled_runs([record, drawn])  # Runs that were not measured so are left out.
-    assert (swapped.learner_return, swapped.expert_return, swapped.spec) == (7.126, 8.0, record.spec)
-
-
-def test_published_figures_stand_beside_ours():
-    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60, 50), "alpha=0.9": (110, 10)})]
-    records += [*_records("hopper", "mass", 0.5, {"alpha=1": (0, 70)}), *_records("hopper", "friction", 2.0, {})]
-    records += [*_records("hopper", "mass", 0.5, {"alpha=1": (0, 99)}, episodes=4)]
-    rows = published_rows(records)
-    assert [row[:3] for row in rows] == [
-        ("hopper", "published", "1"),
-        ("hopper", "published", "0.98"),
-        ("hopper", "ours", "1"),
-        ("hopper", "ours", "0.9"),
-    ]
-    assert rows[1][3:] == ("790", "1083", "1462", "1628", "1915", "212")
-    assert rows[2][3:] == ("70", "", "", "", "", "50")
-    assert rows[3][3:] == ("", "", "", "", "", "10")
+from tests.paper.studies.hand_made import records_of
 
 
 def test_options_that_cannot_be_run_are_refused(tmp_path, monkeypatch):
@@ -222,7 +101,10 @@ def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, 
 
 
 def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
-    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60, 60)}), *_records("walker-2d", "mass", 2.0, {})]
+    records = [
+        *records_of("hopper", "mass", 2.0, {"alpha=1": (60, 60)}),
+        *records_of("walker-2d", "mass", 2.0, {}),
+    ]
     drawn, asked = {}, []
     monkeypatch.setattr(physics_figures, "figure_physics", lambda own: {one.spec.world for one in own})
     monkeypatch.setattr(Frame, "save_figure", lambda _, name, figure: drawn.update({name: figure}))
@@ -308,7 +190,7 @@ def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch):
 
 
 def test_tables_of_runs_are_read_as_they_were_written(tmp_path):
-    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
+    records = [*records_of("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
     records[0] = dataclasses.replace(records[0], gap=float("nan"))
     file = tmp_path / "physics.csv"
     Frame(tmp_path).write_csv("physics", RUN_COLUMNS, run_rows(records))
@@ -327,7 +209,7 @@ def test_tables_of_runs_are_read_as_they_were_written(tmp_path):
 
 
 def test_runs_of_a_packed_store_are_read_as_those_of_its_folder(tmp_path):
-    records = [*_records("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
+    records = [*records_of("hopper", "mass", 2.0, {"alpha=1": (60.25, 61)})]
     with Store.open(tmp_path / "runs", [one.spec for one in records]) as store:
         store.append([RunResult(one, {}) for one in records])
     file = pack_store(tmp_path / "runs", tmp_path / "runs.npz")
