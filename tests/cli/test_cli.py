@@ -91,11 +91,6 @@ def test_an_unknown_option_is_named(capsys):
     )
 
 
-def test_version(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("robustirl 0.")
-
-
 def first_batch(folder, limit=600):
     """Wait until a batch is in the store."""
     limit += time.monotonic()

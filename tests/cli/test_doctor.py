@@ -61,12 +61,6 @@ def test_extras_are_read_from_the_metadata(monkeypatch):
     assert found["minari"].keys() == {"minari"}
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
-def test_the_version(capsys, arguments):
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == f"robustirl {robustirl.__version__}\n"
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_tyro_writes_shell_completions(tmp_path, shell):
     script = tmp_path / "completion"

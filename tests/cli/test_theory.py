@@ -7,9 +7,7 @@ import pytest
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, sample_demonstrations, save
 from robustirl.planning import expert_policy, state_occupancy
-from robustirl.reports import report_pairs
 from robustirl.reports.evidence import report_demonstrations
-from robustirl.rewards import make_reward_model
 from robustirl.theory.existence import closest_occupancy
 from tests.commands import robustirl
 
@@ -108,18 +106,6 @@ def test_bad_requests_get_one_sentence_and_leave_nothing(here, capsys, line, sen
     assert err.endswith(".")
     assert sentence in err
     assert sorted(path.name for path in here.iterdir()) == ["far.npz", "rho.txt"]
-
-
-@pytest.mark.slow
-def test_the_theory_of_object_world_learns_with_a_network():
-    # Its reward model is a network, as for `fit` and for sweeps: its first weights are not zero.
-    environment = envs.make("objectworld")
-    (report,) = report_pairs(environment, None, 0.0, [0.1], steps=0)
-    model = make_reward_model("network", environment.mdp().num_states, environment.features)
-    start = model(model.initial_parameters())
-    learned = np.asarray(report.standard.fit.reward)
-    assert np.ptp(learned) > 0.01  # A linear reward starts from zero.
-    assert learned == pytest.approx(np.asarray(start))
 
 
 @pytest.mark.parametrize("alpha", ["1", pytest.param("auto", marks=pytest.mark.slow)])

@@ -28,18 +28,12 @@ from robustirl.paper.continuous.specs import (
     with_experts,
 )
 from robustirl.paper.continuous.statistics import CellStatistics, Estimate
-from robustirl.paper.finite.specs import RunSpec
 from robustirl.paper.published import published_continuous, published_expert_returns
 from robustirl.sweeps import Store, compute
 from robustirl.sweeps.executor import batches, flat, run
 from robustirl.sweeps.kinds import (
     by_kind,
-    get_kind,
     kind_of,
-    record_as_json,
-    record_from_json,
-    spec_as_json,
-    spec_from_json,
 )
 from robustirl.sweeps.store.packing import pack_store, unpack_store
 
@@ -194,19 +188,6 @@ def test_a_packed_store_is_whole_or_refused(store, tmp_path, refused):
     with refused(name, "is damaged"):
         unpack_store(tmp_path / "spoiled.npz", tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_specs_of_all_kinds_come_back_from_json():
-    finite = RunSpec("gridworld-4", "published", 0.0, 0.1, 1.0)
-    for spec in (finite, ExpertSpec(0.1), ContinuousSpec(0.0, 0.1, 0.9, rounds=3)):
-        entry = json.loads(json.dumps(spec_as_json(spec)))
-        assert spec_from_json(entry) == spec
-    assert spec_as_json(finite) == dataclasses.asdict(finite)  # As before there were kinds: old stores are read.
-    assert {get_kind(name).name for name in ("finite", "expert", "continuous")} == {"finite", "expert", "continuous"}
-    record = ContinuousRecord(
-        ContinuousSpec(0.0, 0.1, 1.0), -1.0, -1.0, 1.0, -2.0, float("inf"), 1.0, 1.0, 9.0, 3, "failed", 1.0
-    )
-    assert record_from_json(json.loads(json.dumps(record_as_json(record)))) == record
 
 
 def test_the_grid_is_the_papers_and_experts_come_first_once_each():

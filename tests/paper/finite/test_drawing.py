@@ -1,7 +1,6 @@
 """Which figures of finite runs are drawn, of which runs, in how many processes, and under which names."""
 
 import contextlib
-import dataclasses
 import tempfile
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,9 +10,8 @@ import pytest
 
 from robustirl.paper import figures as paper_figures
 from robustirl.paper.finite import catalog, drawing
-from robustirl.paper.finite.layouts_report import draw_layouts
 from robustirl.sweeps import RunResult
-from tests.invented_runs import layouts, record_of
+from tests.invented_runs import record_of
 from tests.paper.invented_pages import OPTIONS, closure, plan
 
 
@@ -34,23 +32,6 @@ def test_the_cell_of_the_largest_mismatch_is_mapped():
         spec = inner[name].spec
         assert (spec.learner_noise, spec.expert_noise, spec.alpha) == (0.0, 0.2, alpha)
     assert inner["which"] == ""
-
-
-def test_figures_of_layouts_are_of_those_that_a_measure_is_for(tmp_path):
-    drawn = []
-    settled = {0: -10.0, 1: -30.0, 2: -19.0, 3: -21.0}
-    runs = [dataclasses.replace(one, optimal_return=settled[one.spec.seed]) for one in layouts()]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "robustirl.paper.figures.figure_layouts", lambda found, *words: drawn.append((len(found), words[-1]))
-        )
-        patch.setattr("robustirl.paper.figures.save_figure", lambda figure, path: [path])
-        names = ("gap", "discounted", "total")
-        assert draw_layouts(runs, "a model", tmp_path) == [tmp_path / f"layouts-{name}" for name in names]
-        bad = [dataclasses.replace(one, optimal_return=-99.0) for one in runs]
-        assert len(draw_layouts(bad, "a model", tmp_path)) == 2
-    words = "layouts, means and 95 % intervals; noise model: a model"
-    assert drawn[:3] == [(72, f"4 {words}"), (72, f"4 {words}"), (36, f"2 {words}")]
 
 
 @pytest.mark.parametrize(("jobs", "cores", "here"), [(11, 2, True), (12, 1, True), (12, 2, False), (13, 3, False)])

@@ -1,12 +1,9 @@
 """The store: what is finished is kept, whatever happens, and never mixed with anything else."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from robustirl._runtime import write_atomically
-from robustirl.paper.finite import RunSpec
 from robustirl.sweeps import Store
 from tests.sweeps.store.stores import SPECS, contents, reopened, result, store
 
@@ -24,25 +21,6 @@ def test_what_is_appended_comes_back_exactly(store):
     assert np.array_equal(found.arrays["reward"], np.arange(3.0) * (0.1 + 0.2))
     assert found.record == result(SPECS[2], 0.1 + 0.2).record
     assert Store.read(store.folder).records() == again.records()
-
-
-def test_equal_specs_have_equal_identities():
-    spec = dataclasses.replace(SPECS[0])
-    object.__setattr__(spec, "alpha", 1)  # As a caller without type checks would pass it.
-    spec.__post_init__()
-    assert spec.identity == SPECS[0].identity
-
-
-def test_a_spec_has_the_same_identity_everywhere_and_no_other_spec_has_it():
-    assert SPECS[0].identity == "6aa4752f397431a2"  # Changing it orphans every store there is.
-    changes = {
-        "environment": "gridworld-1", "noise_model": "uniform-state", "learner_noise": 0.3, "expert_noise": 0.3,
-        "alpha": 0.5, "seed": 1, "steps": 1, "expert": "optimal", "expert_alpha": 0.5, "start": "fixed",
-        "train_noise": 0.0, "sampled": 1, "demonstrations": 1, "draw": 1, "auto": "states",
-    }  # fmt: skip
-    assert set(changes) == {field.name for field in dataclasses.fields(RunSpec)}
-    changed = {dataclasses.replace(SPECS[0], **{name: value}).identity for name, value in changes.items()}
-    assert len(changed | {SPECS[0].identity}) == len(changes) + 1
 
 
 def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(store):
