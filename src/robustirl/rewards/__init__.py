@@ -18,6 +18,7 @@ __all__ = ["AbstractReward", "LinearReward", "NetworkReward", "TabularReward"]
 
 DOCUMENTED = [
     "AbstractReward",
+    "ConvolutionalReward",
     "LinearReward",
     "NetworkReward",
     "TabularReward",
