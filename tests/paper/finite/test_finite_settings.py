@@ -11,8 +11,7 @@ from robustirl.demonstrations import estimate_alpha, estimate_occupancy, l1_radi
 from robustirl.demonstrations.estimation.concentration import episodes_needed, l1_radius_from_data
 from robustirl.irl import ADAM, DEEP_ADAM, RobustIRL, paper_optimizer
 from robustirl.mdp import uniform_policy
-from robustirl.paper.continuous import statistics
-from robustirl.paper.finite import layouts
+from robustirl.paper import statistics
 from robustirl.paper.finite.catalog import EXPERIMENTS, Grid
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, RunSpec
@@ -50,7 +49,7 @@ def test_what_nobody_chose_is_at_95_percent():
     assert estimate_occupancy(walks, num_states=3, discount=0.9).confidence == 0.95
     assert estimate_alpha(world, walks).confidence == 0.95
     assert RobustIRL().confidence == 0.95
-    assert layouts.CONFIDENCE == statistics.CONFIDENCE == 0.95
+    assert statistics.CONFIDENCE == 0.95
     # sqrt((|S| - 1) / m) + sqrt(2 log(1 / 0.05) / m) for m = 400 episodes and 5 states.
     assert l1_radius(400, 5) == pytest.approx(0.1 + math.sqrt(2 * math.log(20) / 400))
     assert episodes_needed(l1_radius(400, 5), 5) == 400

@@ -16,7 +16,6 @@ gap: then the update is zero, which tells the loop that the fit has settled.
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
@@ -24,16 +23,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from robustirl._runtime import epsilon
 from robustirl.irl.mce.landscape import Landscape
+from robustirl.irl.mce.line_search import search_length
 from robustirl.types import FloatTree
 
 FIRST_RIDGE, LAST_RIDGE = 1e-2, 1e-9
-SHRINK = 0.3  # Of λ, when the minimum for it has been approached:
-APPROACHED = 0.3  # ‖gradient of F‖₁ is at most this share of ‖g‖₁.
+SHRINK = 0.3  # Of λ, when the minimum for it has been approached.
+APPROACHED = 0.3  # A minimum counts as approached where ‖gradient of F‖₁ is at most this share of ‖g‖₁.
 FLOOR = 0.05  # Of the mean |g_j|: the least weight, so that every entry stays regularized.
 PROGRESS = 0.99  # A step that leaves more than this share of the smallest gap so far makes no progress.
-PATIENCE = 15  # Settled after so many steps without progress,
-ENTROPY_SHARE = 100  # or where the player's entropy, at most τ log A a step, buys less than 1/100 of the gap.
-SUFFICIENT_DECREASE = 1e-4  # Of what the slope promises (Armijo).
+PATIENCE = 15  # A fit has settled after so many steps without progress.
+ENTROPY_SHARE = 100  # It has also settled where the player's entropy, at most τ log A a step, is below gap · |R| / 100.
 MOST_CUTS, CUT = 10, 0.25
 
 
@@ -87,20 +86,12 @@ def newton_path() -> optax.GradientTransformationExtraArgs:
         # What rounding may do to the objective must not refuse a step.
         slack = 8 * epsilon(theta) * (jnp.abs(value) + jnp.abs(landscape.magnitude))
 
-        def sufficient(length: Float[Array, ""]) -> Bool[Array, ""]:
+        def penalized(length: Float[Array, ""]) -> tuple[Float[Array, ""], Bool[Array, ""]]:
             trial = theta + length * direction
             found, valid = landscape.objective(unravel(trial))
-            allowed = objective + SUFFICIENT_DECREASE * length * slope + slack
-            return valid & (found + penalty @ trial**2 / 2 <= allowed)
+            return found + penalty @ trial**2 / 2, valid
 
-        def shorten(search):
-            length, _, count = search
-            shorter = CUT * length
-            return shorter, sufficient(shorter), count + 1
-
-        # The loop tries the whole step first, so that the planner is compiled into one place.
-        start = (jnp.full_like(slope, 1 / CUT), settled, jnp.asarray(-1))
-        length, good, _ = jax.lax.while_loop(lambda s: ~s[1] & (s[2] < MOST_CUTS), shorten, start)
+        length, good, _ = search_length(penalized, objective, slope, slack, cut=CUT, most_cuts=MOST_CUTS, skip=settled)
         moved = jnp.where(good & ~settled & jnp.isfinite(slope), length, 0) * jnp.nan_to_num(direction)
         return unravel(moved), state
 

@@ -7,7 +7,6 @@ mean log-likelihood. The damping μ falls while full steps lower the objective, 
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import optax
 from jax.flatten_util import ravel_pytree
@@ -16,11 +15,11 @@ from jaxtyping import Array, Bool, Float, Int
 from robustirl._runtime import epsilon
 from robustirl.irl.mce.descent import _NewtonPath
 from robustirl.irl.mce.landscape import Landscape
+from robustirl.irl.mce.line_search import search_length
 from robustirl.types import FloatTree
 
 FIRST_DAMPING, LEAST_DAMPING = 1e-3, 1e-12
 FALL, RISE = 0.03, 10.0
-SUFFICIENT_DECREASE = 1e-4
 MOST_CUTS, CUT = 30, 0.3
 UNIDENTIFIED = 1e-14  # Of the largest information: what has less is held in place.
 PROGRESS, PATIENCE = 0.9, 10  # Settled after so many steps that leave more than this share of the gradient.
@@ -65,17 +64,12 @@ def scoring() -> optax.GradientTransformationExtraArgs:
         # Below this the objective is rounding, and a step is judged by the gradient alone.
         slack = 8 * epsilon(theta) * jnp.maximum(jnp.abs(value), 1)
 
-        def sufficient(length: Float[Array, ""]) -> Bool[Array, ""]:
-            found, valid = landscape.objective(unravel(theta + length * direction))
-            return valid & (found <= value + SUFFICIENT_DECREASE * length * slope + slack)
+        def objective(length: Float[Array, ""]) -> tuple[Float[Array, ""], Bool[Array, ""]]:
+            return landscape.objective(unravel(theta + length * direction))
 
-        def shorten(search):
-            length, _, count = search
-            return CUT * length, sufficient(CUT * length), count + 1
-
-        # The first pass of the loop tries the full step: the planner is then compiled once for all lengths.
-        start = (jnp.asarray(1 / CUT, theta.dtype), jnp.asarray(False), jnp.asarray(-1))
-        length, good, cuts = jax.lax.while_loop(lambda s: ~s[1] & (s[2] < MOST_CUTS), shorten, start)
+        length, good, cuts = search_length(
+            objective, value, slope, slack, cut=CUT, most_cuts=MOST_CUTS, skip=jnp.asarray(False)
+        )
         damping = jnp.where(cuts == 0, jnp.maximum(FALL * state.damping, LEAST_DAMPING), RISE * state.damping)
         size = jnp.abs(slope_vector).sum()
         better = (size < PROGRESS * state.gradient) | (value < state.value - slack)

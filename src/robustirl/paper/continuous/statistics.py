@@ -13,8 +13,8 @@ import numpy as np
 
 from robustirl.errors import InvalidInputError
 from robustirl.paper.continuous.specs import ContinuousRecord
+from robustirl.paper.statistics import CONFIDENCE, interquartile_mean
 
-CONFIDENCE = 0.95
 RESAMPLES = 2000
 
 
@@ -53,18 +53,6 @@ class CellStatistics:
 
 
 STATISTICS = tuple(field.name for field in dataclasses.fields(CellStatistics) if field.type is Estimate)
-
-
-def interquartile_mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return the mean along an axis without the lowest and the highest quarter, each rounded down to whole values.
-
-    Example:
-        >>> interquartile_mean(np.array([-9000.0, 1.0, 2.0, 3.0])).item()
-        1.5
-    """
-    from scipy import stats  # Here, since it takes a second to import.
-
-    return np.asarray(stats.trim_mean(values, 0.25, axis=axis))
 
 
 def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np.mean) -> Estimate:

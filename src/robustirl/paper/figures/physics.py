@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from robustirl.paper.studies.physics_results import JUDGED, Cell, Cells, interquartile_mean, interval, normalized
+from robustirl.paper.statistics import interquartile_mean
+from robustirl.paper.studies.physics_results import JUDGED, Cell, Cells, interval, normalized
 from robustirl.paper.studies.physics_runs import EXPERT, UNTRAINED, PhysicsRecord
 
 TITLES = {"learner_return": "judged in the learner's world", "expert_return": "judged in the expert's world"}

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robustirl.paper.finite.specs import Record
+from robustirl.paper.statistics import t_half_width
 
-CONFIDENCE = 0.95
 SETTLED = -20.0  # A layout's optimal return without noise; a policy that stays away from the goal loses hundreds.
 
 
@@ -74,14 +74,11 @@ def interval(values: Sequence[float]) -> Interval:
         >>> found.mean, round(found.high, 3)
         (2.0, 4.484)
     """
-    from scipy import special  # Here, so that commands which need no interval do not load it.
-
     array = np.asarray(values, dtype=float)
     mean, count = float(array.mean()), len(array)
     if count < 2:
         return Interval(mean, -np.inf, np.inf, count)
-    # Not scipy.stats.ttest_1samp, which warns where all values are equal and takes a second to import.
-    half = float(special.stdtrit(count - 1, (1 + CONFIDENCE) / 2) * array.std(ddof=1) / np.sqrt(count))
+    half = t_half_width(array)
     return Interval(mean, mean - half, mean + half, count)
 
 

@@ -6,7 +6,7 @@ them: means of two or three seeds, with α chosen afterwards.
 
 from collections.abc import Iterable, Mapping
 
-from robustirl.paper.studies.physics_results import interquartile_mean
+from robustirl.paper.statistics import interquartile_mean
 from robustirl.paper.studies.physics_runs import PhysicsRecord
 
 FACTORS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -43,7 +43,7 @@ def published_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]
         rows += [(world, "published", f"{alpha:g}", *map(_shown, values)) for alpha, values in theirs.items()]
         for alpha in own:
             levels = ours[world, alpha]
-            means = [interquartile_mean(levels[factor]) if factor in levels else None for factor in FACTORS]
+            means = [float(interquartile_mean(levels[factor])) if factor in levels else None for factor in FACTORS]
             rows.append((world, "ours", f"{alpha:g}", *map(_shown, means)))
     return rows
 

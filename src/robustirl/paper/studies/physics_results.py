@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from robustirl._runtime import one_line, read_regular
 from robustirl.errors import InvalidInputError
+from robustirl.paper.statistics import interquartile_mean
 from robustirl.paper.studies.physics_runs import CARRIED, EXPERT, UNTRAINED, PhysicsRecord, PhysicsSpec
 
 COLUMNS = (
@@ -74,16 +74,6 @@ Cells = dict[Cell, dict[str, dict[str, np.ndarray]]]
 """By cell, method, and world to judge in: the normalized returns of all seeds."""
 
 
-def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:
-    """Return the mean of the middle half.
-
-    Example:
-        >>> interquartile_mean([0.0, 1.0, 3.0, 100.0])
-        2.0
-    """
-    return float(stats.trim_mean(np.asarray(values, float), 0.25))
-
-
 def interval(values: np.ndarray | Groups) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of the interquartile mean of some runs, or of those of several levels.
 
@@ -95,7 +85,7 @@ def interval(values: np.ndarray | Groups) -> tuple[float, float]:
     """
     groups = [values] if isinstance(values, np.ndarray) else list(values)
     drawn = np.concatenate(_resampled(groups, np.random.default_rng(0)), axis=1)
-    low, high = np.quantile(stats.trim_mean(drawn, 0.25, axis=1), [0.025, 0.975])
+    low, high = np.quantile(interquartile_mean(drawn, axis=1), [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from robustirl.paper.statistics import interquartile_mean
 from robustirl.paper.studies.physics_results import (
     BASE,
     JUDGED,
@@ -17,7 +18,6 @@ from robustirl.paper.studies.physics_results import (
     Cells,
     Groups,
     improvement_interval,
-    interquartile_mean,
     normalized,
     probability_of_improvement,
     summary_of,

@@ -1,6 +1,6 @@
 """How far does a learned reward carry? Learn it in one world, plan with it in changed ones, measure the regret.
 
-A lesson is a learner's world and demonstrations by experts; a method turns it into a reward (`transfer_methods.py`, one
+A task is a learner's world and demonstrations by experts; a method turns it into a reward (`transfer_methods.py`, one
 function each). The reward is planned with in a family of changed worlds (`transfer_families.py`). The regret of the
 optimal policy for it is measured there (`transfer_runs.py`).
 """
@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl.errors import InvalidInputError
+from robustirl.paper.statistics import t_half_width
 from robustirl.paper.studies.registry import Frame, register_study
 from robustirl.paper.studies.transfer_families import FAMILIES, Change, Family, make_family
 from robustirl.paper.studies.transfer_methods import METHODS, load_methods
@@ -49,12 +50,7 @@ def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
         >>> round(mean, 3), round(width, 3)
         (0.2, 0.248)
     """
-    from scipy.stats import t  # Here, so that listing the studies stays light.
-
-    count = values.size
-    if count < 2:
-        return float(values.mean()), float("nan")
-    return float(values.mean()), float(t.ppf(0.975, count - 1) * values.std(ddof=1) / np.sqrt(count))
+    return float(values.mean()), t_half_width(values) if values.size > 1 else float("nan")
 
 
 @register_study("transfer", aliases=("reward-transfer",))
