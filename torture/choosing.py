@@ -46,7 +46,7 @@ class Chooser:
     def tests(self, mutant: Mutant) -> list[str]:
         """Return tests by their names, and files of tests that are not in the table."""
         path = Path(mutant.file)
-        own = {mutant.file, str(Path("tests", *path.parts[2:-1], f"test_{path.stem}.py"))}
+        own = {mutant.file, str(Path("tests", *path.parts[2:-1], f"test_{path.stem.lstrip('_')}.py"))}
         found = self._executing(mutant)
         executing = sorted(found, key=lambda test: (self.seconds[test], test))
         named = [test for test in executing if test.split("::")[0] in own]
@@ -114,7 +114,7 @@ class Chooser:
     def _by_name(self, mutant: Mutant) -> list[str]:
         """Return files of tests that are not in the table: its own examples and tests, those that name what it has."""
         path = Path(mutant.file)
-        named = Path("tests", *path.parts[2:-1], f"test_{path.stem}.py")
+        named = Path("tests", *path.parts[2:-1], f"test_{path.stem.lstrip('_')}.py")
         own = [mutant.file, *([str(named)] if (ROOT / named).exists() else [])]
         text = (ROOT / path).read_text(encoding="utf-8")
         names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
