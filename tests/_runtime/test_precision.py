@@ -163,6 +163,7 @@ def test_tolerances_never_fall_below_what_the_discount_allows(array):
         assert solver_tolerance(array, jnp.asarray(discount)) >= least
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_a_pickled_world_keeps_its_digits_where_jax_has_half_of_them():
     world = MDP([[[0.1, 0.9]], [[1 / 3, 2 / 3]]], discount=0.9)
     solution = planning.Verdict(*(np.asarray(x) for x in (True, 7, 0.1, 0.2)))

@@ -29,17 +29,26 @@ def test_what_xla_says_is_shortened(said, reason):
     assert devices._reason(said) == reason
 
 
-def test_a_child_answers_fails_dies_or_hangs():
+def test_a_child_answers_fails_dies_or_hangs(monkeypatch):
+    fork, started = os.fork, []
+
+    def fork_and_tell():
+        started.append(fork())
+        return started[-1]
+
     def fail():
         raise ValueError("no. Really.")
 
+    monkeypatch.setattr(os, "fork", fork_and_tell)
     assert devices.run_in_child(lambda: print("x" * 10**5), 60) == (0, "")  # Python's own buffer is not flushed.
     assert devices.run_in_child(lambda: os.write(1, b"a" * 10**5), 60) == (0, "a" * 10**5)
     assert devices.run_in_child(fail, 60) == (1, "no\n")
     assert devices.run_in_child(lambda: os.kill(os.getpid(), signal.SIGKILL), 60) == (-signal.SIGKILL, "")
     assert devices.run_in_child(lambda: time.sleep(60), 0.1) == (None, "")
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert len(started) == 5
+    for child in started:
+        with pytest.raises(ChildProcessError):  # It is gone, and no zombie.
+            os.waitpid(child, os.WNOHANG)
 
 
 def test_flags_are_tried_before_jax_starts_and_not_after(monkeypatch, refused):
@@ -58,6 +67,9 @@ def test_flags_are_tried_before_jax_starts_and_not_after(monkeypatch, refused):
         devices.require_flags()
     monkeypatch.setitem(os.environ, "XLA_FLAGS", "--xla_force_host_platform_device_count=1025")
     with refused("1025 devices", "1,024"):
+        devices.require_flags()
+    monkeypatch.setitem(os.environ, "XLA_FLAGS", "/")
+    with refused("XLA_FLAGS='/'", "a folder"):
         devices.require_flags()
 
 

@@ -40,6 +40,7 @@ def test_covariances_are_those_of_the_formulas():
             FOUND.confidence_intervals(confidence)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_is_not_identified_has_an_infinite_error():
     assert FOUND.unidentified == ()
     # Only the sum is told: both have a part in the direction without information.

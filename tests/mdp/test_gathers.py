@@ -30,8 +30,8 @@ def test_kernels_with_long_lists_have_the_products_of_their_arrays():
     measure = np.array([1.0, 2.0, 4.0])
 
     def products(kernel):
-        chain = kernel.chain([jnp.asarray(share) for share in shares])
-        return kernel.expect(measure), chain.push(measure), chain.expect(measure)
+        chain, own = kernel.chain([jnp.asarray(share) for share in shares]), jnp.asarray(measure)
+        return kernel.expect(own), chain.push(own), chain.expect(own)
 
     for lists in (places, np.repeat(places[:, :1], 2, 1)):  # Each action with a list of its own; one list for both.
         array = np.zeros((3, 2, 3))

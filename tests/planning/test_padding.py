@@ -113,6 +113,7 @@ def test_systems_are_solved_on_the_host_with_the_bits_of_jax(size):
             np.testing.assert_array_equal(found, lu_solve(factors, right, trans=int(transposed)))
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_large_systems_are_those_of_few_sizes(monkeypatch):
     seen = []
 

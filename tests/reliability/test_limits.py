@@ -52,6 +52,7 @@ LIMITS: dict[str, tuple[Callable[[int], Any], int, str]] = {
 
 
 @pytest.mark.parametrize(("make", "least", "name"), LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.usefixtures("mistyped")
 def test_the_smallest_count_is_accepted_and_one_less_refused(make, least, name, refused, monkeypatch):
     monkeypatch.setattr(rollouts, "_collect", lambda *given: given)
     monkeypatch.setattr(ppo_training, "_measure_batch", lambda *given: (given, None))

@@ -56,6 +56,11 @@ def require_flags() -> None:
         raise InvalidInputError(
             f"{FLAGS} asks for {asked[-1]} devices on the CPU; at most {MOST_DEVICES:,} can be started."
         )
+    if os.path.isdir(flags):  # noqa: PTH112 (a path of any text, which XLA would open and find nothing in)
+        raise InvalidInputError(
+            f"{FLAGS}={short_repr(flags, 200)} in the environment is a folder, but flags or a file of flags are needed;"
+            " correct it or unset it."
+        )
     status, said = run_in_child(_start_on_cpu, SLOWEST_START)
     if status == 0:
         return

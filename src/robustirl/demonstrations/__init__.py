@@ -38,6 +38,7 @@ from robustirl.demonstrations.io.trajectories_of_others import from_rollout_buff
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories as from_trajectories
 from robustirl.demonstrations.recorded import recorded as recorded
 from robustirl.demonstrations.recorded import recorded_choices as recorded_choices
+from robustirl.demonstrations.recording_sources import RecordingsLike as RecordingsLike
 from robustirl.demonstrations.recording_sources import as_recordings as as_recordings
 from robustirl.demonstrations.recordings import Recordings as Recordings
 from robustirl.demonstrations.recordings import record as record

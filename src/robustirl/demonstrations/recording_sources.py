@@ -1,6 +1,7 @@
 """Take recordings as they are at hand: arrays, episodes that were sampled, a file, or a Minari dataset."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ from robustirl.control import Episodes
 from robustirl.demonstrations.recordings import Recordings
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+from robustirl.types import ArrayLike
 
 MINARI = "minari:"
+RecordingsLike = Recordings | Episodes | Sequence[ArrayLike] | str | os.PathLike[str]
+"""What `as_recordings` takes."""
 
 
 def as_recordings(given: Any) -> Recordings:

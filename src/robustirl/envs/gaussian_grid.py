@@ -8,8 +8,8 @@ straight way leads through a pit at the origin:
 An action a in [-0.5, 0.5]² moves the point by a/10. With probability ε it is not heard, and the point moves by 1/10
 towards the origin instead. The text prints [0, 1]² and the start (0, 1); with these the goal could not be reached.
 
-A step is a function of the state, the action and three uniform draws, nothing else. Whoever holds the same draws
-gets the same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium.continuous`) can be compared.
+A step is a function of the state, the action and three uniform draws, nothing else. The same draws give the
+same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium.continuous`) can be compared.
 """
 
 import equinox as eqx
@@ -50,11 +50,11 @@ class GaussianGrid(DeviceModule):
 
     Example:
         >>> world = GaussianGrid(noise=0.1)
-        >>> here = world.step(np.array([-1.0, 1.0]), np.array([0.5, -2.0]), np.array([0.7, 0.0, 0.0]))
-        >>> here.tolist(), world.terminal(here).item()
+        >>> here = world.step(jnp.array([-1.0, 1.0]), jnp.array([0.5, -2.0]), jnp.array([0.7, 0.0, 0.0]))
+        >>> np.asarray(here, float).round(6).tolist(), world.terminal(here).item()
         ([-0.95, 0.95], False)
-        >>> pushed = world.step(np.array([0.0, 0.5]), np.array([0.5, 0.0]), np.array([0.05, 0.0, 0.0]))
-        >>> pushed.tolist(), round(world.reward(pushed).item(), 2)
+        >>> pushed = world.step(jnp.array([0.0, 0.5]), jnp.array([0.5, 0.0]), jnp.array([0.05, 0.0, 0.0]))
+        >>> np.asarray(pushed, float).round(6).tolist(), round(world.reward(pushed).item(), 2)
         ([0.0, 0.4], -25.2)
     """
 

@@ -31,7 +31,7 @@ def shifted(
 
 
 def shifted_sum(
-    weights: Sequence[Float[Array, "*A S"]],
+    weights: Sequence[Float[Array, "*A S"]] | Float[Array, "J *A S"],
     offsets: Sequence[int],
     value: Float[AnyArray, " N"],
     *,

@@ -114,7 +114,7 @@ def test_a_callback_ends_a_fit_and_ctrl_c_hands_it_over():
 
 def test_verdicts_by_gap():
     def verdict(gap, own, valid=True) -> Any:
-        return ImitationVerdict(*(jnp.asarray(x) for x in (False, valid, False, 1, gap, gap, own, 0.6, 9, 9, 0)))
+        return ImitationVerdict(*(jnp.asarray(x) for x in (False, valid, False, 1, gap, gap, own, 0.6, 9.0, 9.0, 0.0)))
 
     assert judge_imitation(verdict(0.1, 0.01)).trust is Trust.TRUST
     assert judge_imitation(verdict(0.3, 0.01)).trust is Trust.DOUBT

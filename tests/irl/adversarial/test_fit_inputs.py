@@ -15,6 +15,7 @@ KEY = jax.random.key(0)
 WALK = np.arange(6.0).reshape(3, 2)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_demonstrations_are_taken_as_they_are_at_hand(tmp_path):
     whole = Recordings.from_arrays([WALK, WALK + 1])
     assert as_recordings(whole) is whole
@@ -44,11 +45,13 @@ def test_demonstrations_are_taken_as_they_are_at_hand(tmp_path):
         ({"config": PPOConfig()}, "but an ImitationConfig is needed"),
     ],
 )
+@pytest.mark.usefixtures("mistyped")
 def test_parameters_are_looked_at_before_anything_is_trained(given, sentence):
     with pytest.raises(InvalidInputError, match=sentence):
         RobustImitation(**given).fit(physics.make("pendulum"), [np.zeros((9, 3))] * 2)
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_what_a_fit_cannot_use_is_refused():
     world, seen = physics.make("pendulum"), [np.zeros((9, 3))]
     with pytest.raises(InvalidInputError, match="the demonstrations have 2 numbers an observation, but the world sh"):

@@ -8,7 +8,7 @@ from robustirl.irl.adversarial.result import ImitationVerdict, judge_imitation, 
 
 
 def _verdict(length, expert, ended, gap=0.1):
-    given = (False, True, False, 1, gap, gap, 0.05, 0.6, length, expert, ended)
+    given = (False, True, False, 1, gap, gap, 0.05, 0.6, float(length), float(expert), ended)
     return ImitationVerdict(*(jnp.asarray(x) for x in given))
 
 

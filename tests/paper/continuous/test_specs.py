@@ -24,6 +24,7 @@ SPEC = ContinuousSpec(0.0, 0.1, 0.9, 0)
         ({"expert_noise": 0}, {"expert_noise": -0.1}, "noise"),
     ],
 )
+@pytest.mark.usefixtures("mistyped")
 def test_runs_at_the_limit_are_accepted_and_beyond_it_refused(within, beyond, words, refused):
     dataclasses.replace(SPEC, **within).check()
     with refused(words):

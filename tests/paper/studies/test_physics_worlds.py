@@ -45,6 +45,7 @@ def test_the_contact_solver_of_the_study_agrees_with_a_converged_one(name):
         assert _error(name, ONE_STEP) > 0.01  # A single step is another world.
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_parameters_are_multiples_of_the_usual_ones(monkeypatch):
     world = make_world("double-pendulum", gravity=0.5)
     usual = physics_worlds.physics.make("double-pendulum").parameters

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, on_host, single_precision
 from robustirl.control import GaussianPolicy, PPOConfig, Scale, as_key, folded, network_policy, stacked
-from robustirl.demonstrations import Recordings, as_recordings
+from robustirl.demonstrations import Recordings, RecordingsLike, as_recordings
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_positive
 
@@ -19,7 +19,7 @@ ROWS = 1 << 10
 
 
 def clone_behavior(
-    demonstrations: Recordings,
+    demonstrations: RecordingsLike,
     *,
     steps: int = 20_000,
     batch: int = 256,
@@ -50,7 +50,7 @@ def clone_behavior(
 
 
 def clone_behavior_many(
-    demonstrations: Sequence[Recordings],
+    demonstrations: Sequence[RecordingsLike],
     *,
     steps: int = 20_000,
     batch: int = 256,

@@ -10,7 +10,7 @@ import numpy as np
 
 from robustirl._runtime import short_traceback
 from robustirl.control import GaussianPolicy, HostWorld, World
-from robustirl.demonstrations import Recordings, as_recordings
+from robustirl.demonstrations import RecordingsLike, as_recordings
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._parameters import Parameters
@@ -20,7 +20,6 @@ from robustirl.irl.adversarial.result import ImitationFit, ImitationStep
 from robustirl.irl.judgment import Judgment
 from robustirl.irl.saving import load_imitation, save_imitation
 from robustirl.mdp import as_floats, as_seed, require_finite
-from robustirl.types import ArrayLike
 
 
 class RobustImitation(Parameters):
@@ -72,7 +71,7 @@ class RobustImitation(Parameters):
     def fit(
         self,
         world: World | HostWorld | Sequence[World],
-        demonstrations: Recordings | Sequence[ArrayLike] | str | os.PathLike[str],
+        demonstrations: RecordingsLike,
         *,
         callbacks: Sequence[Callable[[ImitationStep], object]] = (),
     ) -> "RobustImitation":

@@ -35,7 +35,7 @@ from robustirl.control import (
     training_setting,
     world_width,
 )
-from robustirl.demonstrations import Recordings, as_recordings
+from robustirl.demonstrations import Recordings, RecordingsLike, as_recordings
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import one_for_each
 from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
@@ -61,7 +61,7 @@ demonstrations of different lengths."""
 
 def fit_imitation(
     world: World | HostWorld | Sequence[World],
-    demonstrations: Recordings,
+    demonstrations: RecordingsLike,
     *,
     alpha: float = 1.0,
     config: ImitationConfig = ImitationConfig(),
@@ -121,7 +121,7 @@ def closest(fits: Sequence[ImitationFit]) -> ImitationFit:
 
 def fit_imitation_many(
     worlds: Sequence[World | HostWorld | Sequence[World]],
-    demonstrations: Sequence[Recordings],
+    demonstrations: Sequence[RecordingsLike],
     alphas: float | Sequence[float] = 1.0,
     *,
     config: ImitationConfig = ImitationConfig(),
