@@ -5,9 +5,12 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import resource
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,21 @@ def cpu_model() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def timed_command(line: Sequence[str], cache: Path, **variables: str) -> dict[str, float]:
+    """Run Python with these arguments and a cache folder of its own; return seconds on the clock and of the processor.
+
+    Processor time counts all threads and all processes that the command waited for.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment |= {"XDG_CACHE_HOME": str(cache), **variables}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([sys.executable, *line], check=True, env=environment, stdout=subprocess.DEVNULL)
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": seconds, "processor_seconds": processor}
 
 
 def timed(

@@ -10,25 +10,15 @@ of a second call goes: to import what it needs, and, while it runs, to trace, to
 
 import argparse
 import json
-import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
+
+from measuring import timed_command
 
 
 def command(line: list[str], folder: Path, cache: str, run: tuple[str, ...] = ("-m", "robustirl")) -> dict[str, float]:
     """Run a command with a cache of that name; return the seconds on the clock and of the processor."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment |= {"XDG_CACHE_HOME": str(folder / cache), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, *run, *line], check=True, env=environment, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"seconds": time.perf_counter() - started, "processor_seconds": processor}
+    return timed_command([*run, *line], folder / cache, PYTHONPYCACHEPREFIX=str(folder / "bytecode"))
 
 
 IMPORTS = {

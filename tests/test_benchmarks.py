@@ -139,6 +139,19 @@ def test_what_a_worker_found_before_its_time_ran_out_is_kept(load):
     assert [(row["what"], row["status"]) for row in failed] == [("failure", 3)]
 
 
+def test_a_command_is_timed_with_all_its_threads_and_a_cache_of_its_own(load, tmp_path):
+    measuring = load("measuring")
+    program = (
+        "import os, pathlib, time; end = time.process_time() + 0.3\n"
+        "while time.process_time() < end: pass\n"
+        "pathlib.Path(os.environ['XDG_CACHE_HOME'], os.environ['NAME']).write_text('x')"
+    )
+    spent = measuring.timed_command(["-Sc", program], tmp_path, NAME="jit_add-cache")
+    assert 0.3 <= spent["processor_seconds"] < 20
+    assert spent["seconds"] >= 0.3
+    assert (tmp_path / "jit_add-cache").exists()
+
+
 def test_without_results_there_is_no_page(tmp_path):
     page = tmp_path / "page.md"
     command = [sys.executable, str(FOLDER / "report.py"), "--results", str(tmp_path), "--page", str(page)]
