@@ -43,13 +43,13 @@ print(f"{len(walks)} episodes of {min(lengths)} to {max(lengths)} steps; {np.mea
 print("\n".join(Path("walks.csv").read_text("utf-8").splitlines()[:4]))
 
 # %% [markdown]
-# A row is a step; a file like this one can be written by anything (the first line may be left out).
+# A row is a step; a file like this one can be written by anything (the first line may be omitted).
 #
 # ## Where does an episode go when it is over?
 #
-# Learning is about where the expert is, for ever. If it stayed in the goal or in a hole for ever, that would be most
-# of what there is to match. So our lake has one more state, numbered last, where all episodes are over: a hole or the
-# goal is visited once.
+# Learning matches where the expert is at every step. If it stayed in the goal or in a hole at every later step, that
+# would be most of what there is to match. So our lake has one more state, numbered last, where all episodes are over: a
+# hole or the goal is visited once.
 
 # %%
 lake = envs.make("frozen-lake-8x8")

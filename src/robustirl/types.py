@@ -16,7 +16,7 @@ AnyArray: TypeAlias = Array | np.ndarray
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as ArrayLike
 
-    # What is in a tree only its owner knows; a static type checker is told so, a run-time one looks at every leaf.
+    # The leaves of a tree have no static type; a run-time type checker looks at each of them.
     Tree: TypeAlias = Any
     FloatTree: TypeAlias = Any
     Objective: TypeAlias = Literal["occupancy", "likelihood"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import jax.monitoring
 
-# Tracing is left out: inner functions are counted again in outer ones.
+# Without tracing, which counts inner functions again in outer ones.
 _STAGES = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
 
 

@@ -122,7 +122,7 @@ class Terminations(Interrupts):
 def terminate_as_interrupt() -> Iterator[Terminations]:
     """Treat the signals that end a process (`TERMINATING`) as Ctrl-C, and count them.
 
-    A signal that somebody handles or ignores (`nohup`) is left alone.
+    A signal that is handled or ignored already (`nohup`) stays as it is.
 
     Example:
         >>> with terminate_as_interrupt() as terminations:

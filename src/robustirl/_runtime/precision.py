@@ -92,7 +92,7 @@ def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate a public function, so that it computes in double precision, or in single inside `single_precision()`.
 
     The outermost decorated function opens the scope. Arrays in its result become NumPy arrays, and scalars become NumPy
-    scalars, except those of worlds, kernels and reward models (`DeviceModule`). Inside somebody's `jax.jit` or
+    scalars, except those of worlds, kernels and reward models (`DeviceModule`). Inside a caller's `jax.jit` or
     `jax.vmap` they are cast to JAX's default types instead.
     """
     return _scoped(function, take=lambda given: given)

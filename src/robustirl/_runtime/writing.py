@@ -1,6 +1,6 @@
 """Writing: files whole or not at all, folders that are checked before any work, and locks.
 
-Temporary names are random and made exclusively, so that nobody can plant one and threads never share one. Links are not
+Temporary names are random and made exclusively, so that none can be planted and threads never share one. Links are not
 followed: a link in the place of a file is replaced by the file, and a link in the place of a lock is refused.
 """
 
@@ -173,7 +173,7 @@ def require_output_file(path: Path) -> None:
 def filled_whole(out: Path) -> Iterator[Path]:
     """Give a folder to fill whose files appear in `out` together, or not at all if the context ends in an error.
 
-    An existing empty folder stays the folder it is (it may be a mount point, or somebody's link); a new one appears
+    An existing empty folder stays the folder it is (it may be a mount point or a link); a new one appears
     with all its files at once. What the user made is never removed.
     """
     folder = require_output_folder(out)
@@ -200,7 +200,7 @@ def filled_whole(out: Path) -> Iterator[Path]:
             reason = error.strerror or str(error)
             raise InvalidInputError(f"{out} cannot be written to ({reason}); choose another --out.") from None
         if isinstance(error, InvalidInputError) and building is not None and str(building) in str(error):
-            # Whoever reads it has never heard of the folder that was being filled.
+            # The message must not name the temporary folder.
             raise InvalidInputError(str(error).replace(str(building), str(out))) from None
         raise
 

@@ -1,6 +1,6 @@
 """The command line: a thin front over the other rooms.
 
-One file a command; `commands.py` knows which. A command loads what it needs and no more.
+One file a command; `commands.py` lists them. A command loads what it needs and no more.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ def _prepare_process() -> None:
 def _leave(status: int, *, at_once: bool) -> None:
     """Let a second Ctrl-C end this process without a traceback, and after a first one end it at once.
 
-    A program that XLA was running goes on in the background. To clean up underneath it, as Python does at its end, has
+    A program that XLA was running continues in the background. To clean up meanwhile, as Python does at its end, has
     ended in a segmentation fault.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -100,7 +100,7 @@ def _main(given: list[str]) -> int:
     except KeyboardInterrupt:
         errors.print("robustirl: interrupted.")
         return INTERRUPTED
-    except BrokenPipeError:  # Whoever read the output has left, as `head` does.
+    except BrokenPipeError:  # The reader of the output has closed it, as `head` does.
         _forget_stdout()
         return 141
     except Exception as error:
@@ -156,7 +156,7 @@ def _report_defect(error: Exception) -> None:
 
 
 def _forget_stdout() -> None:
-    """Lead what Python still wants to write at its end to nowhere."""
+    """Redirect remaining output to os.devnull."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -133,7 +133,7 @@ def say_outcome(outcome: Outcome, total: int) -> None:
     )
     failed = sum(record.verdict == "failed" for record in outcome.records)
     if failed:
-        console.print(f"{failed} runs failed: they could not vouch for their numbers; see the column verdict.")
+        console.print(f"{failed} runs failed: their numbers are not reliable; see the column verdict.")
     say_files(outcome.files)
 
 

@@ -82,6 +82,6 @@ def run_demo(command: Demo) -> int:
 
 
 def _has_screen() -> bool:
-    """Return whether somebody sits in front of this terminal with a screen."""
+    """Return whether a display is available."""
     windows = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     return bool(windows) and sys.stdout is not None and sys.stdout.isatty()

@@ -126,7 +126,7 @@ def run_fit(command: Fit) -> int:
 
 
 def _run(job: FitJob, report: Callback) -> bool:
-    """Learn; return whether Ctrl-C ended it. Without a fit to keep, an interrupt goes on."""
+    """Learn; return whether Ctrl-C ended it. Without a fit to keep, an interrupt is raised."""
     try:
         job.run([report])
     except KeyboardInterrupt:

@@ -38,7 +38,7 @@ def in_a_sentence(box: str, words: Sequence[str], commands: Sequence[str]) -> st
         >>> in_a_sentence("", ["fti"], ["fit", "theory"])
         "robustirl has no command 'fti'; did you mean fit? There are fit, theory."
     """
-    # Frames are drawn in ASCII where the terminal knows no more.
+    # Frames are drawn in ASCII where the terminal has no other characters.
     lines = [line.strip("│|╭╮╰╯─ \t") for line in box.splitlines()]
     text = " ".join(line for line in lines if line.strip("─-+ "))
     command = words[0] if words and words[0] in commands else None

@@ -86,10 +86,10 @@ def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:
         """Answer requests for the page; everything else is not there."""
 
         server_version, sys_version = "robustirl", ""
-        timeout = 60.0  # Seconds for a request: who connects and says nothing does not keep a thread.
+        timeout = 60.0  # Seconds until an idle connection is closed.
 
         def handle(self) -> None:
-            """Answer, and take it as it is if the other side leaves in the middle."""
+            """Answer a request, and ignore that the client disconnects or times out meanwhile."""
             with contextlib.suppress(ConnectionError, TimeoutError):
                 super().handle()
 

@@ -51,7 +51,7 @@ def critic_values(episodes: Episodes, returns: Float[Array, "T N"]) -> Float[Arr
     gram = rows.T @ rows
     ridge = RIDGE * jnp.trace(gram) / gram.shape[0] * jnp.eye(gram.shape[0], dtype=gram.dtype)
     weights = jnp.linalg.solve(gram + ridge, rows.T @ episodes.masked(returns).ravel())
-    # An episode that ended by itself is worth nothing once it is no longer left; one cut off goes on in the mind.
+    # The value after the end of a terminated episode is zero; for a truncated one it is the prediction.
     stopped = jnp.concatenate([~episodes.active, jnp.ones_like(episodes.active[:1])])
     ended = stopped & episodes.terminated
     return jnp.where(ended, 0, inputs @ weights)

@@ -2,7 +2,7 @@ r"""Thousands of episodes at once, of one player or of two.
 
 In the two-player game the player's action is executed with probability α and the opponent's otherwise (the kernel
 T^{two,L,α} of the paper), so the episode is one of the mixture α π_pl + (1-α) π_op. At α = 1 the opponent's action is
-drawn and never looked at: the player's numbers come from their own stream and are the same whoever the opponent is.
+drawn and not used: the player's numbers come from their own stream and do not depend on the opponent.
 
 Time is the first axis: `[T, N]` for T steps of N episodes. An episode that has ended stays where it ended, masked.
 Steps are taken in stretches, each with a key of its own; once all episodes have ended, the remaining stretches are

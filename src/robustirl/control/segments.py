@@ -1,8 +1,8 @@
-"""Rollouts in segments: many episodes side by side that go on from one segment to the next and begin anew at their end.
+"""Rollouts in segments: many episodes side by side that continue from one segment to the next and restart at their end.
 
 `rollouts` samples whole episodes from their start, which is right for short ones. Long episodes are learned from while
-they run: a segment is some steps of each, and knows for every step whether the episode ended there by itself or was cut
-off at the horizon.
+they run: a segment is some steps of each, with a flag for every step whether the episode terminated there or was
+truncated at the horizon.
 """
 
 from typing import Any

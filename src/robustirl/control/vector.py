@@ -84,7 +84,7 @@ def collect_vector(
         seen.append(look(after))
         if over.all():
             break
-    # The steps that nobody took any more, so that batches of one horizon have one shape.
+    # Blank steps after the end of all episodes, so that batches of one horizon have one shape.
     missing = horizon - len(active)
     blank = np.zeros_like(ours[0])
     return Episodes(

@@ -1,8 +1,8 @@
 r"""Worlds of graphs: states are nodes, actions the edges that leave them, noise is a wrong turn.
 
-At noise ε the chosen edge is taken with probability 1-ε, and a random edge of the node otherwise. A destination keeps
-whoever arrives. With several destinations the world holds one copy of the graph for each: state d·N + n is node n of
-somebody on the way to destination d. One reward, given or learned by node or by features of nodes, then serves all of
+At noise ε the chosen edge is taken with probability 1-ε, and a random edge of the node otherwise. A destination is
+absorbing. With several destinations the world holds one copy of the graph for each: state d·N + n is node n on the
+way to destination d. One reward, given or learned by node or by features of nodes, then serves all of
 them, and one fit learns it from the trips to all.
 """
 
@@ -49,7 +49,7 @@ class GraphWorld(Environment):
         name: What to call it.
         edges: `[E, 2]`, directed, sorted, none twice.
         num_nodes: N.
-        destinations: Nodes that keep whoever arrives; empty for a world without an end.
+        destinations: Absorbing nodes; empty for a world without an end.
         node_rewards: `[N]`, R of every node, zero at a destination.
         node_features: `[N, d]`, zero at a destination; None if there are none.
         start: `[N]`, where trips begin, as a distribution; uniform if omitted, for each destination the same.

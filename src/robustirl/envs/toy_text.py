@@ -1,14 +1,14 @@
 r"""FrozenLake, CliffWalking and Taxi, as Gymnasium has them, with how much they slip as the noise.
 
-Gymnasium pays for transitions. The expected pay R(s,a) then changes with the noise, and a learner who knows only
-rewards of states could not express it. Here the reward is the same at every noise, and for the first two it is one of
+Gymnasium pays for transitions. The expected pay R(s,a) then changes with the noise, and a reward
+of states could not express it. Here the reward is the same at every noise, and for the first two it is one of
 states:
 
 `frozen_lake`
     The goal pays 1, and like the holes leads to one more state, where the episode is over: it pays once.
 `cliff_walking`
     A fall leads to the cell fallen into, which pays -100 and from there on is the start: its moves are the start's. (In
-    Gymnasium nobody is ever in those cells.) Other cells pay -1, the goal 0 at every step.
+    Gymnasium those cells are never entered.) Other cells pay -1, the goal 0 at every step.
 `taxi`
     R(s,a) as in Gymnasium, because it fines actions. A delivery leads to one more state, as in `from_gymnasium`.
 
@@ -72,8 +72,8 @@ def frozen_lake(
 def cliff_walking(*, name: str = "cliff-walking", discount: float = 0.99) -> TabularEnvironment:
     """Make CliffWalking. Its noise models are `slip`, as on the lake, and `wind`.
 
-    At ε = 2/3 `slip` is Gymnasium's `is_slippery`. With `wind` a gust takes whoever has moved one cell further down,
-    towards the cliff, with probability ε. The moves are up, right, down, left.
+    At ε = 2/3 `slip` is Gymnasium's `is_slippery`. With `wind` a move ends one cell further down, towards the cliff,
+    with probability ε. The moves are up, right, down, left.
 
     Example:
         >>> env = cliff_walking()

@@ -62,7 +62,7 @@ def fit_page(found: FitFolder) -> str:
 
 
 def fit_payload(found: FitFolder) -> tuple[dict[str, Any], str]:
-    """Return what the scripts of the page know: a JSON object, and the arrays it points into as compressed text."""
+    """Return the data of the page: a JSON object, and the arrays it points into as compressed text."""
     fit, record = found.model.fit_, found.record
     player = np.asarray(fit.player)
     states, actions = player.shape

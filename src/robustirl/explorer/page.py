@@ -127,7 +127,7 @@ def _views() -> dict[str, RunView]:
 def payload(
     store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
 ) -> tuple[dict[str, Any], str]:
-    """Return what the page knows: a JSON object, and the arrays it points into as compressed text."""
+    """Return the data of the page: a JSON object, and the arrays it points into as compressed text."""
     views = _views()
     runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in views]
     if not runs:

@@ -47,7 +47,7 @@ def see_every_step(callbacks: Sequence[AnyCallback]) -> bool:
 
 
 def ask(callbacks: Sequence[AnyCallback], report: Any) -> bool:
-    """Give all callbacks a report; return whether one of them wants to stop."""
+    """Give all callbacks a report; return whether one of them asks to stop."""
     answers = [callback(report) for callback in callbacks]
     return any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
 

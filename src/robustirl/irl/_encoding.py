@@ -169,7 +169,7 @@ def encode_record(record: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def decode_record(kind: type, note: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Invert `encode_record`; fields that another version added are left out."""
+    """Invert `encode_record`; fields that another version added are omitted."""
     if note is None:
         return None
     known = {field.name for field in dataclasses.fields(kind)}

@@ -1,4 +1,4 @@
-"""What an estimator knows after a fit: the attributes that end in an underscore, and what is said of them."""
+"""The attributes of an estimator after a fit, which end in an underscore, and their summary."""
 
 from typing import Any
 

@@ -43,14 +43,14 @@ SAMPLING = {"noisier": 1.0, "unknown": 0.1}  # Part of the sampling error that m
 UNFINISHED = 0.2  # Part of the gap of standard IRL above the least possible one that may be missed.
 UNMATCHED = 0.6  # Part of the gap of standard IRL that may be missed if the moves prove a noisier expert.
 EXCESS = 0.05  # Mass that may move to states visited more than `OFTEN` times as often as by the expert.
-OFTEN = 3.0
-LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost,
-LOST = 0.001  # and of those within 1000 steps; who is not there by then may never be.
+OFTEN = 3.0  # Times the expert's visits; see `EXCESS`.
+LATER = 0.01  # Share of the discounted arrivals of standard IRL that may be lost.
+LOST = 0.001  # Share of its arrivals within 1000 steps that may be lost.
 FARTHEST = 1.0  # Of the 2 that two occupancies can be apart.
 SMALL_GAP = NEGLIGIBLE / UNFINISHED  # Of standard IRL: whether it could be smaller makes no difference.
 WORST_STANDARD_GAP = 0.15  # A larger gap at α = 1 says that the fits themselves cannot be compared.
-MARGIN = 1.0  # Standard errors that a gain is lowered by before it counts,
-CALMER_MARGIN = 1.5  # and if the moves prove a calmer expert.
+MARGIN = 1.0  # Standard errors that a gain is lowered by before it counts.
+CALMER_MARGIN = 1.5  # The same if the moves prove a calmer expert.
 ENOUGH = 0.9  # Of the best gain.
 
 

@@ -187,7 +187,7 @@ def select_alpha(
     try:
         halves = fit_many([mdp] * count, occupancies[1:], [1.0] * count, rewards=reward, **judging) if count else []
     except Interrupted:
-        raise Interrupted(fitted) from None  # Whoever keeps a fit wants one of all episodes.
+        raise Interrupted(fitted) from None  # The kept fits are those to all episodes, not to halves.
     alone = np.array([np.asarray(state_occupancy(mdp, one.player)) for one in fitted])
     players, judges = [one.player for one in fitted], tuple(np.asarray(half.reward) for half in halves)
     gains = [player_gains(alone, players, judge, mdp) for judge in judges]
@@ -205,7 +205,7 @@ def select_alpha(
         decisive=decisive,
         note=note,
         episodes=len(demonstrations),
-        fits=released(tuple(fitted)),  # A dataclass is no tree, so that nobody else would do it.
+        fits=released(tuple(fitted)),  # Not done elsewhere, because a dataclass is no tree.
         mismatch=mismatch,
         judges=judges,
     )

@@ -87,7 +87,7 @@ class TensorBoardLogger(_Logger):
     Args:
         folder: Where the event file goes; made if it is missing.
         prefix: Put before the names of the curves, with a slash.
-        every: Log a tabular fit at multiples of this step. (Relative-entropy fits speak every few rounds anyway.)
+        every: Log a tabular fit at multiples of this step. (Relative-entropy fits report every few rounds anyway.)
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -123,7 +123,7 @@ class TensorBoardLogger(_Logger):
 class WandbLogger(_Logger):
     """A callback that logs to Weights & Biases.
 
-    Needs the extra `wandb`. A run that the logger began it also finishes; one that was given is left to its owner.
+    Needs the extra `wandb`. The logger finishes a run that it began, and leaves one that was given open.
 
     Args:
         run: A run of yours, as `wandb.init` returns it; a new one is begun if omitted.

@@ -95,7 +95,7 @@ MOST = 10**9
 def as_count(name: str, value: object, least: int = 0, most: int = MOST) -> int:
     """Return `value` as a whole number from `least` to `most`, or refuse it in a sentence."""
     try:
-        # Python counts with truth values; somebody who gives one means something else.
+        # Refuse booleans given as numbers.
         count = None if isinstance(value, bool | np.bool_) else operator.index(value)  # pyright: ignore
     except TypeError:
         count = None

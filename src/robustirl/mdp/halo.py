@@ -39,7 +39,7 @@ def _as_it_is(vector: Float[Array, " b"], strip: int) -> Float[Array, " b"]:
 
 
 def _pass(array: Float[Array, " h"], by: int) -> Float[Array, " h"]:
-    """Send an array to the next device (1) or the one before (-1); what nobody sends is zero."""
+    """Send an array to the next device (1) or the one before (-1); what no device sends is zero."""
     count = jax.lax.axis_size(AXIS)
     pairs = [(i, i + by) for i in range(count) if 0 <= i + by < count]
     return jax.lax.ppermute(array, AXIS, pairs)

@@ -157,7 +157,7 @@ class AbstractKernel(DeviceModule):
         raise InvalidInputError(f"a {type(self).__name__} cannot be given further states; make lists of it first.")
 
     def order_key(self) -> Array | None:
-        """Return an array that lives as long as this kernel, if `reordered` is there; None if the order is fixed."""
+        """Return an array that exists as long as this kernel, if `reordered` is there; None if the order is fixed."""
         return None
 
     def neighbors(self) -> "scipy.sparse.csr_array":

@@ -62,7 +62,7 @@ def _shared(places: np.ndarray, weights: np.ndarray, longest: int) -> Lists | No
 
 
 class Flows(NamedTuple):
-    """What a large world of lists knows of its moves besides the lists themselves.
+    """What is precomputed about the moves of a large world of lists.
 
     Attributes:
         inflow: The predecessors of every state.
@@ -74,7 +74,7 @@ class Flows(NamedTuple):
 
 
 def flows_of(places: Int[np.ndarray, "K B S"], weights: Float[np.ndarray, "K A S"]) -> Flows:
-    """Return what a large world knows of its moves; nothing for a small one."""
+    """Return what is precomputed about the moves of a large world; nothing for a small one."""
     states = places.shape[-1]
     if states <= LEAST_STATES:
         return Flows()

@@ -54,7 +54,7 @@ class MDP(DeviceModule):
             large and most of it is zero; or as a sparse matrix of SciPy `[S·A, S]`, whose row s·|A| + a is T(·|s,a).
         discount: γ in [0, 1).
         initial: P₀, a distribution over states; uniform if omitted.
-        mask: `[S, A]`, true where an action is available to whoever acts; if omitted, every action
+        mask: `[S, A]`, true where an action is available, to player and opponent alike; if omitted, every action
             whose row in the kernel is not all zeros.
         num_actions: |A|, which a sparse matrix does not tell; for no other kernel.
 

@@ -3,7 +3,7 @@ r"""Number the states of a large world so that neighbors lie close together in m
 A gather is as fast as its indices are close: a million states in random order take fifteen times as long a product as
 the same states in the order of reverse Cuthill and McKee on a CPU, and on an H200 a solve of 10⁵ states takes twice as
 long, though they fit into its cache. Solvers and fits work in that order and give their results back in the world's
-own, so that users do not see it. The order of a kernel is computed once and kept as long as the kernel lives.
+own, so that users do not see it. The order of a kernel is computed once and kept as long as the kernel exists.
 `renumber_states` is for users who spread a world over devices.
 """
 

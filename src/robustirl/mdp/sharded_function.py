@@ -121,7 +121,7 @@ def _lists(
     first, last = span
     places = np.broadcast_to(np.arange(first, last)[:, None, None], (last - first, actions, width)).copy()
     chances = np.zeros((last - first, actions, width))
-    chances[max(states - first, 0) :, 0, 0] = 1  # States that the function does not know stay where they are.
+    chances[max(states - first, 0) :, 0, 0] = 1  # States beyond those of the function are absorbing.
     rows = max(chunk // actions, 1)
     for begin in range(first, min(last, states), rows):
         here = np.arange(begin, min(begin + rows, last, states))

@@ -54,7 +54,7 @@ def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
     if checks.concrete(occupancy):
         array = checks.as_floats("the occupancy", occupancy)
         tolerance = sum_tolerance(array.dtype)
-        array = np.where((array < 0) & (array >= -tolerance), 0, array)  # Rounding of whoever computed it.
+        array = np.where((array < 0) & (array >= -tolerance), 0, array)  # Rounding errors of the caller.
         if mdp.kernel.leaky:
             checks.require_probabilities("the occupancy", array)
             if not 0 < (total := float(array.sum())) <= 1 + tolerance:

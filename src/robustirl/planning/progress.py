@@ -25,7 +25,7 @@ def run_with_progress(solver: AbstractSolver, states: int, problem: PlanningProb
     """Solve as `solver.run` does, and show how far it has come; `states` are those of the world before padding."""
     title = f"{solver.description}, {states} states"
     if not isinstance(solver, ValueIteration):
-        # Newton steps are few, and their solvers keep what they know between them: there is nothing to cut.
+        # Newton steps are few, and their solvers keep a state between steps, so they are not run in stretches.
         with progress_bar(title, None) as report:
             report(0, "")
             return jax.block_until_ready(solver.run(problem, max_steps))

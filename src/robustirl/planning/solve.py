@@ -57,12 +57,12 @@ def solve(
 
     Args:
         game: The world and α; a world alone stands for α = 1.
-        reward: R(s), `[S]`, or R(s,a), `[S, A]`: the reward of the action that is executed, whoever chose it.
+        reward: R(s), `[S]`, or R(s,a), `[S, A]`: the reward of the executed action, of the player or the opponent.
         solver: `ValueIteration()`, `Newton()`, `NewtonKrylov()` or `NewtonSparse()`. None chooses.
         temperatures: Entropy weights of player and opponent; the paper's by default.
         initial_value: Where to start, `[S]`; zero by default.
         tolerance: The guaranteed ‖V - V*‖∞, relative to ‖V‖∞, or to the temperature where that is larger. By default
-            1e-10 in float64, and the absolute error must not exceed the temperature. All solvers keep the same promise.
+            1e-10 in float64, and the absolute error must not exceed the temperature. This holds for all solvers.
         max_steps: The largest number of backups or Newton steps; by default as many as can be needed.
         progress: Show a bar: of value iteration with an estimate of the time left, of other solvers the time.
         throw: Raise `ConvergenceError` if the tolerance is not reached.

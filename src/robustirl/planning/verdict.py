@@ -145,7 +145,7 @@ def stopping_rule(
     The unit is the larger temperature, in which entropies count. Without entropies there is none but the reward's
     own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*. For a reward of states
     and actions, R stands for what a single step of the game is worth, α max_a R(s,a) + (1-α) min_a R(s,a): an action
-    that nobody would take says nothing about V*.
+    that neither side would take says nothing about V*.
 
     Without a tolerance the limit is the smaller temperature that is not zero. Without temperatures the unit is 1 and
     there is no limit: for callers that judge the error bound themselves.

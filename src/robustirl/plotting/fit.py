@@ -19,7 +19,7 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
     """Draw the learned reward with the player's moves, and the occupancies of expert, mixture and player.
 
     Args:
-        environment: Where the learner's world comes from; it lends its shape, never its reward.
+        environment: Where the learner's world comes from; its shape is used, and its reward is not.
         model: What was learned.
         player_occupancy: `[S]`, ρ of the player alone in the learner's world.
     """

@@ -2,7 +2,7 @@
 
 A model is a function of its parameters; the parameters are a separate tree of arrays, so that any
 optimizer can move them and nothing else. The learning loop asks a model for nothing more than this. A reward of states
-and actions is that of the action which is executed, whoever chose it.
+and actions is that of the executed action, of the player or the opponent.
 """
 
 import abc

@@ -39,7 +39,7 @@ class BatchExecutor:
         Where a kind of run warms up, the first batch of a program is done twice, once to compile, so that recorded
         times are those of warm runs; otherwise compilation is watched, and its time taken off.
         """
-        # This clock is one for all processes of a machine, and nobody sets it.
+        # All processes of a machine share this clock, and it is never set.
         overhead = 0.0 if self._begin is None else time.monotonic() - self._begin
         self._begin = None
         kind = kind_of(batch[0])

@@ -1,8 +1,8 @@
 """The kinds of runs: for each, its spec, its record, how it is batched, and where it is computed.
 
-A kind adds itself with `register`. The executor and the store know runs through this registry alone. A package that
+A kind adds itself with `register`. The executor and the store look kinds up in this registry alone. A package that
 brings kinds of its own names its module in the entry-point group `robustirl.kinds`; it is imported when a store asks
-for a kind that nobody has registered yet.
+for a kind that is not registered yet.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from robustirl.sweeps.specs import RunResult, Spec
 
 
 class UnknownKindError(InvalidInputError):
-    """A kind of run that nobody has registered.
+    """A kind of run that is not registered.
 
     Attributes:
         name: The kind.

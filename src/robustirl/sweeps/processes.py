@@ -110,7 +110,7 @@ def _start(counter: Any, prepare: Callable[..., object] | None, given: tuple[obj
 
 
 def _die_with_parent() -> None:
-    """End this worker when its parent is gone, killed or not: nobody would read its answers."""
+    """End this worker when its parent has ended or was killed, since its results would not be read."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -2,7 +2,7 @@
 
 The batches are those of the other engines and are done by the same executor, so the numbers are the same. Ray gives a
 task that was lost with its node to another one; what comes back is handed on in the order of arrival to the one
-process that writes. No other file knows Ray, and it is loaded only when it is asked for.
+process that writes. No other file imports Ray, and it is loaded only if it is asked for.
 """
 
 import contextlib
@@ -92,7 +92,7 @@ class RayEngine:
                 # Ray forks to start its own programs, which JAX warns of; there is nothing of JAX in them.
                 warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
                 ray.init(**options)
-        except Exception as error:  # Connections, versions, resources: Ray raises whatever was at hand.
+        except Exception as error:  # Ray raises exceptions of many kinds here.
             if self.address is None:
                 raise RobustIRLError(f"Ray could not be started on this machine ({one_line(error)}).") from None
             raise _no_cluster(self.address, one_line(error)) from None
@@ -128,8 +128,8 @@ class RayEngine:
                     timing.computation = before.computation + max(0.0, time.monotonic() - begin - starting)
                     yield results
         finally:
-            # After an interrupt or an error nobody will read the rest. Ray ends it when we leave; where somebody else's
-            # connection stays, it must be told (not by force: a task that ends just then would take the driver along).
+            # After an interrupt or an error the remaining results are not read. Disconnecting ends these tasks; if the
+            # connection was there before, they are canceled, without force, since that can end the driver as well.
             for reference in () if leaving else waiting:
                 with contextlib.suppress(Exception):
                     ray.cancel(reference)
@@ -137,7 +137,7 @@ class RayEngine:
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-    """What a worker must know: which sweep it works for, and what must be as here."""
+    """What a worker is given: the number of the sweep, and the configuration that its own must equal."""
 
     number: int
     configuration: dict[str, str]
@@ -206,7 +206,7 @@ def _require_resources(ray: Any) -> None:
 
 
 def _require_answer(address: str, timeout: float) -> None:
-    """See whether anybody listens there: Ray itself would try for minutes."""
+    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
@@ -240,7 +240,7 @@ def _reachable(address: str) -> InvalidInputError:
 
 
 def _stay_on_this_machine(*, loaded: bool) -> None:
-    """Have a Ray that is started here listen on the loopback address alone, and obey nobody without its token.
+    """Have a Ray that is started here listen on the loopback address alone, and require its token.
 
     Other users of this machine reach the loopback address, too. The token stays in the environment of this process and
     of those it starts. Ray reads all of this when it is loaded; what the caller has set stays.

@@ -7,7 +7,7 @@ The opponent takes control with probability 1-α. Given an estimate of T^E,
 
 The second rests on a step that does not hold (see `robustirl.theory.bounds.infeasible_bound`). With the
 step corrected the bound's α-dependent part is (1-α) {d(T*, T^L) + d(T*, T^E)} + α d(T^E, T^L), which by the
-triangle inequality is smallest at α = 1, always: the corrected bound never speaks for an opponent.
+triangle inequality is always smallest at α = 1: the corrected bound never recommends an opponent.
 """
 
 import dataclasses

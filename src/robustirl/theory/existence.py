@@ -25,7 +25,7 @@ The left side and Y are functions of ρ alone. So if Y ≠ 0, ρ belongs to one 
 Under uniform-state noise this fixes each color's share by ε and ρ(goal); under uniform-action noise the share depends
 on the policy through Y as well. Y ≠ 0 for the experts of gridworld-1 to -4 at all of the paper's noises (a test).
 Given an action that stays put, the rank test says yes at any noise, while a policy was found only for ε_E >= ε_L: noise
-can be imitated, not undone. Nor does the argument speak of features: the three of GridWorld-L can be matched
+can be imitated, not undone. The argument does not apply to features: the three of GridWorld-L can be matched
 (`robustirl.theory.features`) in 9 of its 12 mismatched cells.
 
 The true answer is a linear program's over x(s,a) = ρ(s) π(a|s) >= 0, and so is the distance from a yes:

@@ -1,4 +1,4 @@
-r"""The robust soft Bellman equation: the best a player can be sure of when someone else chooses the kernel.
+r"""The robust soft Bellman equation: the best that a player can guarantee when an adversary chooses the kernel.
 
 For a set of `robustirl.theory.uncertainty` with the lowest expected next values m_V(s,a), the fixed point of
 
@@ -53,7 +53,7 @@ Answer = Callable[[Float[Array, "S A"]], tuple[Float[Array, " S"], Float[Array, 
 
 
 class RobustPlan(ScopedModule):
-    """The saddle point of a player against whoever chooses the kernel.
+    """The saddle point of a player against an adversary that chooses the kernel.
 
     Attributes:
         worst_return: max_π min_T' E[G] from P₀.
@@ -179,5 +179,5 @@ def robust_fixed_point(
     cap = most_sweeps(rule, first.residual) if max_steps is None else jnp.asarray(max_steps)
     last = jax.lax.while_loop(unsolved, step, first)
     verdict = rule.verdict(last.residual, last.value, last.steps)
-    # Against whoever chooses kernels the player's action is always the one executed, which is α = 1.
+    # Against an adversary that chooses kernels the player's action is always executed, which is α = 1.
     return Solution(last.value, last.attained, last.attained, jnp.ones_like(verdict.error_bound), verdict)

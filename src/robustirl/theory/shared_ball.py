@@ -1,7 +1,7 @@
 r"""An ℓ1 budget that the actions of a state share: Σ_a ‖T'(·|s,a) - T(·|s,a)‖₁ <= δ, an s-rectangular set.
 
-Whoever chooses the kernel must divide the budget among the actions before it knows which one the player draws, so that
-the player gains from being unpredictable even without an entropy bonus. The robust soft backup of a state is
+The adversary, which chooses the kernel, divides the budget among the actions before the player draws one, so that the
+player gains from being unpredictable even without an entropy bonus. The robust soft backup of a state is
 
     max_π min_T' Σ_a π(a) γ T'_a·V + τ H(π)  =  min_T' τ log Σ_a exp(γ T'_a·V / τ),
 

@@ -13,7 +13,7 @@ Their inner problems, the lowest expected next value m(s,a) = min Σ_s' T'(s'|s,
     mixture  α T(·|s,a)·V + (1-α) min_s' V(s')
     game     α T(·|s,a)·V + (1-α) min_a' T(·|s,a')·V     over the available actions a'
 
-One kernel attains all of these minima at once, so that whoever chooses kernels needs no memory and a policy's
+One kernel attains all of these minima at once, so that an adversary needs no memory and a policy's
 worst case is the fixed point of a Bellman equation (`robustirl.theory.certificate`).
 
 The paper calls ball and mixture the same set. They are when every row of T is certain, and for 0 < α < 1 only

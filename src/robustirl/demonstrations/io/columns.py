@@ -130,7 +130,7 @@ def names_or_numbers(
     words = [cell.strip() if isinstance(cell, str) else str(cell) for cell in cells]
     if known is None:
         given = [cell for cell, hollow in zip(cells, empty, strict=True) if not hollow]
-        # Of 3,4 nobody can tell whether it is a place in a grid; that 18,0 is a number is clear if all are like that.
+        # 3,4 may be a place in a grid; 18,0 is a number if all cells are like that.
         commas = all(isinstance(cell, str) and _WHOLE_WITH_COMMA.fullmatch(cell) for cell in given)
         if not given or commas or not all(isinstance(cell, str) and not _looks_numeric(cell) for cell in given):
             return whole_numbers(name, column, row, first), None

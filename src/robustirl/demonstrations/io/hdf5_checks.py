@@ -1,7 +1,7 @@
 """Refuse HDF5 files that lead outside themselves, before anything of them is read.
 
 HDF5 can keep the values of a dataset in any other file of the machine (external storage, virtual datasets, external
-links). A dataset from a stranger could have such a file read as if it were recorded states.
+links). An untrusted dataset could have such a file read as if it were recorded states.
 """
 
 import stat

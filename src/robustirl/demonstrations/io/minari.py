@@ -95,8 +95,8 @@ def to_minari(
     """Record demonstrations as a Minari dataset, which `from_minari` gives back exactly.
 
     Args:
-        demonstrations: The episodes, each of at least one transition, because Minari knows no shorter ones.
-        dataset_id: As Minari wants it, `namespace/name-v0`; it must not exist yet.
+        demonstrations: The episodes, each of at least one transition, because Minari has no shorter ones.
+        dataset_id: As Minari requires, `namespace/name-v0`; it must not exist yet.
         num_states: |S|, the size of the observation space; the largest state plus one if omitted.
         num_actions: |A|, the size of the action space, likewise.
         env: A Gymnasium environment (or id, or spec) to take the spaces from, and to name in the dataset.

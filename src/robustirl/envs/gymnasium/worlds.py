@@ -1,4 +1,4 @@
-r"""Environments of ours as Gymnasium environments, for agents and tools that speak Gymnasium.
+r"""Environments of ours as Gymnasium environments, for agents and tools written for Gymnasium.
 
     import gymnasium
     import robustirl.envs.gymnasium.worlds  # Registers the ids.

@@ -185,7 +185,7 @@ def make(
         name: One of `names()`.
         discount: γ.
         features: φ of an observation, for algorithms whose reward is linear; the observation itself if None.
-        parameters: Values by name; a parameter left out has its usual value.
+        parameters: Values by name; a parameter has its usual value if omitted.
 
     Example:
         >>> make("pendulum", mass=1.5)

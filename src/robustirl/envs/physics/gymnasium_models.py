@@ -1,7 +1,7 @@
 """The rules of Gymnasium's MuJoCo worlds (version 5), over the model files that Gymnasium brings along.
 
-What is paid and when an episode ends are those of Gymnasium. One thing is left out: the observation of the inverted
-double pendulum ends with a constraint force there, which is no function of positions and velocities.
+Rewards and ends of episodes are those of Gymnasium. One number is missing: the observation of the inverted double
+pendulum ends with a constraint force there, which is no function of positions and velocities.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 r"""Learn a reward and what is unknown of the dynamics at once, by the full likelihood.
 
 The probability of what was recorded is that of the choices times that of their outcomes. Rust (1987) maximizes both
-together: the choices depend on the dynamics, too, because whoever chooses looks ahead. `JointModel` puts a reward model
-and a `MixtureDynamics` together, and is given to `fit` in place of a reward model.
+together: the choices depend on the dynamics, too, because an agent that chooses looks ahead. `JointModel` puts a reward
+model and a `MixtureDynamics` together, and is given to `fit` in place of a reward model.
 """
 
 from collections.abc import Sequence

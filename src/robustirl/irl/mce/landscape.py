@@ -17,7 +17,7 @@ class Landscape(eqx.Module):
 
     Attributes:
         curvature: Its second derivative there: a `Curvature`, or the `Information` of a likelihood.
-        objective: Parameters to c(θ), and whether the planner vouches for it.
+        objective: Parameters to c(θ), and whether the plan is accurate enough for it.
         magnitude: The size of what cancels in c, for rounding: (1-γ) P₀ᵀ|V| + ρᵀ|R|.
     """
 

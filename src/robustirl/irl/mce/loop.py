@@ -152,7 +152,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
         kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), candidate, state.kept)
         # What the steps before have gained is as good as a fit that no further step improves.
         ended_well = ~valid & ~problem.keep_last & (kept.step > 0)
-        # An update of zero says that the optimizer knows no better place.
+        # An update of zero says that the optimizer has found no better parameters.
         moves = [jnp.any(new != old) for new, old in zip(*map(jax.tree.leaves, (following, parameters)), strict=True)]
         settled = ~problem.keep_last & ~jnp.any(jnp.stack(moves))
         return LoopState(

@@ -3,7 +3,7 @@ r"""The objective of occupancy matching: the dual of maximum causal entropy IRL.
     c(θ) = (1-γ) P₀ᵀ V_θ - ⟨ρ, R_θ⟩,
 
 with the gradient ρ_mix - ρ in the reward, by the envelope theorem. For a reward of states and actions both occupancies
-are those of pairs, ρ_mix(s,a) = ρ_mix(s) π_mix(a|s): the action that is executed counts, whoever chose it.
+are those of pairs, ρ_mix(s,a) = ρ_mix(s) π_mix(a|s): the executed action counts, of the player or the opponent.
 """
 
 from typing import TYPE_CHECKING

@@ -10,7 +10,7 @@ from robustirl.explorer import Pool, RowMaker, RunView, register_view
 from robustirl.paper.continuous.specs import SCALES, ContinuousSpec, ExpertSpec
 from robustirl.sweeps import RunResult, Store
 
-PATHS = 4  # As in the figures: more would be a thicket.
+PATHS = 4  # As in the figures: more would hide each other.
 SHOWN = (
     "mean_return", "median_return", "goal_share", "expert_return", "feature_gap", "first_gap", "finished", "effective",
     "rounds", "verdict",

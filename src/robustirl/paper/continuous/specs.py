@@ -191,7 +191,7 @@ class ContinuousRecord:
         effective: The smallest effective number of trajectories behind a step on θ.
         rounds: Rounds taken.
         verdict: How the fit ended.
-        seconds: The run's share of its batch's time, compilation left out.
+        seconds: The run's share of its batch's time, without compilation.
     """
 
     spec: ContinuousSpec

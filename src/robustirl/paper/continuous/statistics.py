@@ -1,7 +1,7 @@
 """What runs of several seeds say together: means, medians and interquartile means with 95 % bootstrap intervals.
 
 A seed is a sample. One run in many never arrives and loses thousands, so means say little alone; the interquartile
-mean leaves out the lower and the upper quarter of the seeds (Agarwal et al., 2021).
+mean is that of the seeds without the lower and the upper quarter (Agarwal et al., 2021).
 """
 
 import csv

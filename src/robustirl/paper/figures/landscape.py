@@ -1,4 +1,4 @@
-"""Rewards of GaussianGrid as landscapes, true and learned, with the paths of those who live by them."""
+"""Draw the true and the learned rewards of GaussianGrid as contours, with paths of the policies learned from them."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from robustirl.sweeps import RunResult
 POINTS = 121
 LEVELS = 24
 PATH = "#ffffff"
-SHOWN = 4  # Paths a panel; more would be a thicket.
+SHOWN = 4  # Paths a panel; more would hide each other.
 
 
 def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
@@ -55,7 +55,7 @@ def _learned(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Ca
 
 
 def _contours(axis: Axes, reward: Callable) -> None:
-    """Draw filled contours; the goal's own jump is left out of the scale, or it would be all of it."""
+    """Draw filled contours; the scale excludes the jump at the goal, beside which other differences would vanish."""
     line = np.linspace(-1, 1, POINTS)
     states = np.stack(np.meshgrid(line, line), -1)
     values = np.asarray(jax.vmap(jax.vmap(reward))(jnp.asarray(states)))

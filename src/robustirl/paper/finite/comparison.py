@@ -43,7 +43,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What else we get in a cell, when we change what we know or suspect to be different.
+    """What we get in a cell under settings that are known or suspected to differ from the published ones.
 
     Attributes:
         cell: The cell.

@@ -183,7 +183,7 @@ def _directions(world: Any, shape: tuple[int, int]) -> list[tuple[int, int]] | N
 
 
 def _ends(world: Any) -> list[int]:
-    """Return the states that keep whoever enters them."""
+    """Return the absorbing states."""
     states = np.arange(world.num_states, dtype=float)
     mean = np.asarray(world.kernel.expect(jnp.asarray(states)))
     square = np.asarray(world.kernel.expect(jnp.asarray(states**2)))

@@ -1,9 +1,8 @@
 """ObjectWorld over many layouts: means with 95 % intervals, and whether the paper's shape holds.
 
-The published layout is lost, so one layout is an anecdote; here a layout is a sample. The paper's measure, the
-undiscounted return over at most 1000 steps, means little in layouts whose γ = 0.7 optimal policy pays for ever (about a
-third of them: from some cells it stays in cells of -1 rather than cross cells of -2). So two kinds of measures are
-given: the
+The published layout is lost, so layouts are drawn, and each is a sample. The paper's measure, the undiscounted return
+over at most 1000 steps, means little in layouts whose γ = 0.7 optimal policy pays at every step (about a third of them:
+from some cells it stays in cells of -1 rather than cross cells of -2). So two kinds of measures are given: the
 discounted return, which is what expert and learner optimize, over all layouts; and the paper's measure over the
 settled layouts, those in which the optimal policy ends in cells that pay nothing, as it does in the published one.
 """

@@ -1,4 +1,4 @@
-"""`report.html`: one self-contained page that tells the story in order, from records and finished figures alone."""
+"""`report.html`: one self-contained page of results, made from records and finished figures alone."""
 
 import dataclasses
 from collections.abc import Sequence

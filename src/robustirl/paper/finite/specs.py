@@ -162,7 +162,7 @@ def grid_of_specs(
 ) -> tuple[RunSpec, ...]:
     """Return the cells of one figure: every seed, learner noise, α and expert noise, in that order.
 
-    What is left out is the environment's own: its noise model, its expert, its usual layout.
+    Noise model, expert and layout are the environment's own if omitted.
 
     Example:
         >>> len(grid_of_specs("gridworld-1", "published"))

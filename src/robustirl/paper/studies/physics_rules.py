@@ -1,8 +1,8 @@
 """How α would have been chosen without looking at the level that is judged, and what that brings.
 
 A rule takes the α with the largest mean of interquartile means over the levels it may learn from: other levels of the
-same parameter, other parameters of the same world, or other worlds. The best α of a level itself is an oracle, since
-nobody who needs to choose α knows it; it is shown as the most that any rule could reach.
+same parameter, other parameters of the same world, or other worlds. The best α of a level itself is an oracle, because
+it is not known when α is chosen; it is shown as the most that any rule could reach.
 """
 
 from collections import defaultdict

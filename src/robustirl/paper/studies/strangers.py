@@ -1,4 +1,4 @@
-"""How fits end in worlds that they were not made for, and whether their judgments can be believed.
+"""How fits end in worlds that they were not made for, and whether their judgments are right.
 
 Every pair of worlds is fitted with α = 1, 0.9 and, from ten episodes on, the α that the data support, from an optimal
 expert's exact occupancy and from its episodes. The judgment sees what a user sees. The true reward then gives the

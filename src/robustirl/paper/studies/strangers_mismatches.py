@@ -1,4 +1,4 @@
-"""Pairs of worlds whose expert moves in a way that the learner's world knows little of, by kind of mismatch.
+"""Pairs of worlds whose dynamics differ in kind, not only in the amount of noise.
 
 The pairs of `strangers_worlds` differ in the amount of noise alone. In these an expert may do what the learner cannot,
 so that a policy that comes as close as possible may still be useless.

@@ -2,11 +2,11 @@ r"""Follow a solution that moves little from one reward to the next, as exactly 
 
 Learning plans for hundreds of rewards, each close to the one before. As long as the occupancy is far from the expert's,
 a few digits of a plan suffice, and they must be right where the player goes: residuals are measured as a weighted sum
-Σ m(s) |B(V) - V|(s). The maximum over all states would be decided by states that nobody visits.
+Σ m(s) |B(V) - V|(s). The maximum over all states would be that of states which are hardly visited.
 
 Steps are those of `newton_krylov.py`. How exactly a system is solved follows the last step: where that left a
 share q of the residual, because the policies changed, the next system may leave q² (Eisenstat and Walker, 1996). Digits
-beyond would be those of policies that are about to be replaced. Where steps fail, value iteration goes on until the
+beyond would be those of policies that are about to be replaced. Where steps fail, value iteration continues until the
 maximum is small enough, as in `newton_krylov.py`.
 """
 

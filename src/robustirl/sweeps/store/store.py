@@ -7,8 +7,8 @@ One configuration has one store: the request (its specs) and whatever else decid
 of device) stand in `store.json` (`store_note`), the last thing to be written when a store is made, and in every batch.
 A command or a batch that differs in any of them is refused rather than mixed in.
 
-A batch file that is damaged all the same is never read as if it were sound and never thrown away: a writer moves it to
-`quarantine/` and computes its runs again, a reader leaves it and goes on without; both say so.
+A damaged batch file is never read as valid and never deleted: a writer moves it to `quarantine/` and computes its runs
+again, a reader continues without it; both say so.
 """
 
 import contextlib
@@ -72,7 +72,7 @@ class Store:
     def open(cls, folder: Path, specs: Sequence[Spec], *, extend: bool = False) -> "Iterator[Store]":
         """Open the folder for this request, or make it; refuse one that belongs to another, or that is in use.
 
-        The folder is ours until the context ends: a second command is kept out. The lock dies with the process.
+        The folder is locked until the context ends, and a second command is refused. The lock ends with the process.
 
         Args:
             folder: The store.
@@ -153,7 +153,7 @@ class Store:
         self.damaged.append(f"{path} was damaged ({error.reason}) and is now {place}; its runs are computed again.")
 
     def _clean(self) -> None:
-        """Remove what writes left that were killed; nobody else writes here now."""
+        """Remove temporary files of writes that were killed; the lock keeps other writers out."""
         for path in self.batches.iterdir():
             if _STALE_TEMP.fullmatch(path.name):
                 path.unlink()
