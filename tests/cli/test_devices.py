@@ -52,8 +52,8 @@ def test_a_child_answers_fails_dies_or_hangs(monkeypatch):
 
 
 def test_flags_are_tried_before_jax_starts_and_not_after(monkeypatch, refused):
-    monkeypatch.setitem(os.environ, "XLA_FLAGS", "--xla_nonsense")
     devices.jax.devices()
+    monkeypatch.setitem(os.environ, "XLA_FLAGS", "--xla_nonsense")
     devices.require_flags()  # JAX is at work now, and has read them.
     monkeypatch.setattr(devices, "jax_is_at_work", lambda: False)
     monkeypatch.setattr(devices, "_start_on_cpu", lambda: os.write(2, b"F1116 a] Unknown flag") and os._exit(1))
