@@ -34,11 +34,11 @@ _ENTRY = re.compile(r".*-[0-9a-f]{64}-(cache|atime)", re.DOTALL)  # What JAX cal
 
 
 def use_compilation_cache(folder: Path | None = None, *, max_bytes: int = MAX_BYTES) -> Path | None:
-    """Keep compiled programs in a folder, in this process and in those that it starts; return the folder.
+    """Keep compiled programs in a folder, and return the folder.
 
-    A folder that the environment names (`JAX_COMPILATION_CACHE_DIR`) is used as it is, and not bounded. Where nothing
-    can be written, and where somebody else could write (compiled programs are run as they are found), the cache is off,
-    and the reason is logged.
+    This holds for this process and for those that it starts. A folder that the environment names
+    (`JAX_COMPILATION_CACHE_DIR`) is used as it is, and not bounded. Where nothing can be written, and where somebody
+    else could write (compiled programs are run as they are found), the cache is off, and the reason is logged.
 
     Args:
         folder: Where to keep them; a folder of this machine's processor in the user's cache directory if omitted.
@@ -67,7 +67,10 @@ def use_compilation_cache(folder: Path | None = None, *, max_bytes: int = MAX_BY
 
 
 def _prepare(folder: Path, max_bytes: int) -> None:
-    """Make the folder and bound its size; raise OSError if nothing can be written, or if another user could write."""
+    """Make the folder and bound its size.
+
+    Raise OSError if nothing can be written, or if another user could write.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
@@ -80,10 +83,11 @@ def _prepare(folder: Path, max_bytes: int) -> None:
 
 
 def enable_cache(folder: PathLike | None = None) -> Path | None:
-    """Keep compiled programs from one Python process to the next, as the command line does, and return the folder.
+    """Keep compiled programs from one Python process to the next, and return the folder.
 
-    Call it before the first fit. It changes JAX's configuration for the whole process, so that programs of your own
-    are kept as well; it is therefore not on by default. At most 512 MB are kept, the programs used last.
+    The command line does the same. Call this function before the first fit. It changes JAX's configuration for the
+    whole process, so that programs of your own are kept as well; it is therefore not on by default. At most 512 MB are
+    kept, the programs used last.
 
     Args:
         folder: Where to keep them. If omitted, one in the user's cache directory, or none (and None is returned) if
@@ -145,7 +149,10 @@ def bound_size(folder: Path, max_bytes: int) -> None:
 
 
 def user_cache_folder() -> Path:
-    """Return the folder for what can be made again: under `XDG_CACHE_HOME`, or where the system keeps such files."""
+    """Return the folder for what can be made again.
+
+    It is under `XDG_CACHE_HOME`, or where the system keeps such files.
+    """
     if named := os.environ.get("XDG_CACHE_HOME"):
         return Path(named) / "robustirl"
     if sys.platform == "win32":
@@ -157,7 +164,10 @@ def user_cache_folder() -> Path:
 
 @functools.cache
 def processor() -> str:
-    """Return a name for what this processor can do: a program for another one may use instructions it lacks."""
+    """Return a name for what this processor can do.
+
+    A program for another processor may use instructions that this one lacks.
+    """
     text = platform.machine()
     with contextlib.suppress(OSError):  # Not on every system.
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -30,5 +30,8 @@ def collect_rarely(threshold: int = RARELY) -> Iterator[None]:
 
 
 def set_rare_collection(threshold: int = RARELY) -> None:
-    """Look for garbage less often for the rest of a process that is ours, as a worker is; see `collect_rarely`."""
+    """Look for garbage less often for the rest of this process; see `collect_rarely`.
+
+    It is for processes of this library alone, such as a worker.
+    """
     gc.set_threshold(threshold, *gc.get_threshold()[1:])

@@ -39,7 +39,10 @@ def compilation() -> Iterator[Compilation]:
 
 @functools.cache
 def _total() -> Compilation:
-    """Count those of this process since the first call; listeners cannot be taken back in every version of JAX."""
+    """Return the time that this process spent on compiling, counted since the first call.
+
+    Listeners cannot be removed in every version of JAX.
+    """
     total = Compilation()
 
     def listen(event: str, duration_secs: float, **kwargs: object) -> None:

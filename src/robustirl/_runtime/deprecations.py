@@ -146,7 +146,7 @@ An entry for a name of `NAMES` is what its warning says, where the new object is
 
 
 def deprecated_names(module: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that gives the new object for an old name, with a warning.
+    """Return a module's `__getattr__` that gives the new object for an old name, with a warning.
 
     Example:
         >>> import warnings
@@ -204,7 +204,7 @@ FIELDS: dict[str, dict[str, str]] = {
 
 
 def renamed_fields(kind: type[Kind]) -> type[Kind]:
-    """Decorate a dataclass that is listed in `FIELDS`: old fields are accepted and readable, with a warning.
+    """Decorate a dataclass of `FIELDS`: old fields are accepted and readable, with a warning.
 
     Example:
         >>> import warnings
@@ -238,7 +238,7 @@ def renamed_fields(kind: type[Kind]) -> type[Kind]:
 
 
 class RenamedMembers(enum.EnumMeta):
-    """The metaclass of an enumeration with old members in `METHODS`, which give the new ones with a warning.
+    """Metaclass of an enumeration: old members in `METHODS` give the new ones, with a warning.
 
     Example:
         >>> import warnings

@@ -50,7 +50,10 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _member(file: Any, name: str) -> Any:
-    """Return one array of an open .npz file; what Python says of a header that it cannot parse differs by version."""
+    """Return one array of an open .npz file.
+
+    The error that Python raises for a header it cannot parse differs by version.
+    """
     try:
         return file[name]
     except (SyntaxError, tokenize.TokenError, ValueError) as error:
@@ -60,7 +63,7 @@ def _member(file: Any, name: str) -> Any:
 
 
 def one_line(error: BaseException) -> str:
-    r"""Return the first sentence of an error without its full stop, to be put into another sentence.
+    r"""Return the first sentence of an error without its period, for use in another sentence.
 
     Example:
         >>> one_line(ValueError("no.\nReally not.")), one_line(MemoryError())
@@ -99,7 +102,7 @@ def as_path(path: object) -> Path:
 
 
 def printable(text: str, most: int = 20_000) -> str:
-    r"""Return a text with its control characters written out, cut where no terminal could show it.
+    r"""Return a text with its control characters written out, cut to what a terminal can show.
 
     Example:
         >>> print(printable("state\x1b[31m"))
@@ -110,7 +113,7 @@ def printable(text: str, most: int = 20_000) -> str:
 
 
 def from_dict(kind: type[Built], values: Any) -> Built:
-    """Make a dataclass of values by name, and refuse values that are not of the types of its fields.
+    """Make a dataclass of values by name; refuse values that are not of its fields' types.
 
     Example:
         >>> @dataclasses.dataclass
@@ -135,7 +138,10 @@ def from_dict(kind: type[Built], values: Any) -> Built:
 
 
 def require_kinds(hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Refuse values that are not of the type their name asks for; of arrays, only that they are arrays is checked."""
+    """Refuse values that are not of the type their name asks for.
+
+    An array is only checked to be an array.
+    """
     for name, value in values.items():
         if name not in hints:
             raise ValueError(f"{short_repr(name)} is not known here")

@@ -13,7 +13,10 @@ _forked = False
 
 
 def jax_is_at_work() -> bool:
-    """Return whether JAX has started its threads; where it cannot be asked, it is taken to have none."""
+    """Return whether JAX has started its threads.
+
+    If JAX cannot be asked, the answer is False.
+    """
     bridge = sys.modules.get("jax._src.xla_bridge")
     started = getattr(bridge, "backends_are_initialized", None)
     return started is not None and bool(started())

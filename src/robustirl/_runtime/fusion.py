@@ -9,11 +9,11 @@ from jaxtyping import Array, Bool
 
 
 def unfused(certain: Bool[Array, ""], function: Callable[..., Any], *given: Any) -> Any:
-    """Return `function(*given)` as arrays that are computed once and lie in memory; inside compiled code.
+    """Return `function(*given)` as arrays that are computed once and lie in memory.
 
-    On a CPU XLA writes a cheap function of vectors into each of its readers, so that a gather of a sum of gathers takes
-    as many gathers as the product of both. It does so across `jax.lax.optimization_barrier`, too, but not across a
-    branch. Elsewhere a barrier serves.
+    Use it inside compiled code. On a CPU XLA writes a cheap function of vectors into each of its readers, so that a
+    gather of a sum of gathers takes as many gathers as the product of both. It does so across
+    `jax.lax.optimization_barrier`, too, but not across a branch. Elsewhere a barrier serves.
 
     Args:
         certain: True, in a form that the compiler cannot know to be true, such as a discount being at least zero.

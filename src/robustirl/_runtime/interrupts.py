@@ -33,7 +33,7 @@ class Interrupts:
 
 @contextlib.contextmanager
 def one_interrupt() -> Iterator[Interrupts]:
-    """Raise KeyboardInterrupt at the first Ctrl-C, and let the clean-up that follows run undisturbed by a second one.
+    """Raise KeyboardInterrupt at the first Ctrl-C; a second one does not disturb the clean-up.
 
     Example:
         >>> with one_interrupt() as interrupts:
@@ -81,7 +81,7 @@ def hold_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def start_children_without_interrupts() -> Iterator[None]:
-    """Have processes that start in this context never see Ctrl-C, which is the parent's to handle.
+    """Hide Ctrl-C from processes that start in this context; the parent handles it.
 
     For the parent itself a Ctrl-C waits until the context ends.
     """

@@ -13,7 +13,7 @@ WORKING_BYTES = (
 
 
 def available_bytes() -> int | None:
-    """Return bytes that can still be taken on the device in use; none where the system does not tell.
+    """Return the bytes still available on the device in use; None if the system does not tell.
 
     Example:
         >>> (available_bytes() or 2**40) > 2**20

@@ -56,10 +56,11 @@ def enable_x64() -> None:
 
 @contextlib.contextmanager
 def single_precision() -> Iterator[None]:
-    """Compute in float32 inside this context: half the memory, and default tolerances near 1e-4 instead of 1e-10.
+    """Compute in float32 inside this context, with half the memory.
 
-    Build the world inside it, and use it there. This is for worlds of many states on a GPU, with discounts up to about
-    0.99. Threads started inside it compute in double precision.
+    Default tolerances are near 1e-4 instead of 1e-10. Build the world inside the context, and use it there. This is for
+    worlds of many states on a GPU, with discounts up to about 0.99. Threads started inside it compute in double
+    precision.
 
     Example:
         >>> import robustirl
@@ -79,7 +80,10 @@ def single_precision() -> Iterator[None]:
 
 @contextlib.contextmanager
 def double_precision() -> Iterator[None]:
-    """Compute in float64 inside this context, JAX itself included; public functions then return JAX arrays."""
+    """Compute in float64 inside this context, JAX itself included.
+
+    Public functions then return JAX arrays.
+    """
     token = _single.set(False)
     try:
         with _x64_scope(True):
@@ -89,11 +93,12 @@ def double_precision() -> Iterator[None]:
 
 
 def working_precision(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a public function, so that it computes in double precision, or in single inside `single_precision()`.
+    """Decorate a public function, so that it computes in the working precision.
 
-    The outermost decorated function opens the scope. Arrays in its result become NumPy arrays, and scalars become NumPy
-    scalars, except those of worlds, kernels and reward models (`DeviceModule`). Inside a caller's `jax.jit` or
-    `jax.vmap` they are cast to JAX's default types instead.
+    That is double precision, or single inside `single_precision()`. The outermost decorated function opens the scope.
+    Arrays in its result become NumPy arrays, and scalars become NumPy scalars, except those of worlds, kernels and
+    reward models (`DeviceModule`). Inside a caller's `jax.jit` or `jax.vmap` they are cast to JAX's default types
+    instead.
     """
     return _scoped(function, take=lambda given: given)
 
@@ -124,7 +129,7 @@ def _scoped(function: Callable[_P, _R], take: Callable) -> Callable[_P, _R]:
 
 
 def working_dtype() -> np.dtype:
-    """Return the type that the library computes in: float64, or float32 inside `single_precision()`."""
+    """Return the type to compute in: float64, or float32 inside `single_precision()`."""
     return np.dtype(np.float32 if _single.get() else np.float64)
 
 
@@ -160,11 +165,17 @@ class ScopedModule(PlainModule):
 
 
 class DeviceModule(ScopedModule):
-    """A module whose arrays stay on the device: a world, a kernel, a reward model. Results do not; see the top."""
+    """A module whose arrays stay on the device: a world, a kernel, a reward model.
+
+    The arrays of results do not stay there; see the top of this file.
+    """
 
 
 def _as_device(given: Any) -> Any:
-    """Return the arguments of a method as JAX arrays, itself included, whose arrays a result has as NumPy's."""
+    """Return the arguments of a method, its object included, with JAX arrays for NumPy's.
+
+    A result holds its arrays as NumPy arrays.
+    """
 
     def one(leaf: Any) -> Any:
         return jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
@@ -182,7 +193,10 @@ def _map_arrays(change: Callable, tree: Any) -> Any:
 
 
 def released(out: _R) -> _R:
-    """Return what leaves the scope of a public function as it can be used outside; call it inside the scope."""
+    """Return what leaves the scope of a public function in a form that can be used outside.
+
+    Call it inside the scope.
+    """
     return _released(out) if _opened.get() else out
 
 
@@ -210,7 +224,10 @@ _NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex1
 
 @working_precision
 def in_working_precision(module: _M) -> _M:
-    """Return a module with its floating-point arrays cast to the working precision; itself, if they have it."""
+    """Return a module with its floating-point arrays cast to the working precision.
+
+    If they have it already, the module itself is returned.
+    """
     dtype = working_dtype()
     leaves, structure = jax.tree.flatten(module)
     floats = [isinstance(leaf, jax.Array | np.ndarray) and jnp.issubdtype(leaf.dtype, jnp.floating) for leaf in leaves]
@@ -221,7 +238,10 @@ def in_working_precision(module: _M) -> _M:
 
 
 def as_float(array: ArrayLike) -> Float[Array, "..."]:
-    """Return `array` as a JAX array in working precision: float64, or float32 inside `single_precision()`."""
+    """Return `array` as a JAX array in working precision.
+
+    That is float64, or float32 inside `single_precision()`.
+    """
     with _x64_scope(not _single.get()):
         return jnp.asarray(array, dtype=float)
 
@@ -251,7 +271,10 @@ def smallest_tolerance(array: Float[Array, "..."], discount: Float[Array, ""] | 
 
 
 def tie_tolerance(array: Float[Array, "..."]) -> float:
-    """Return how close two action values must be, relative to the largest, to count as tied: 1e-12 in float64."""
+    """Return how close two action values must be to count as tied, relative to the largest.
+
+    In float64 this is about 1e-12.
+    """
     return 4096 * epsilon(array)
 
 

@@ -22,9 +22,9 @@ _R = TypeVar("_R")
 
 
 class BoundedJit(Generic[_P, _R]):
-    """Compile a function as `eqx.filter_jit` does (arrays traced, the rest static), and keep a bounded number.
+    """Compile a function as `eqx.filter_jit` does, and keep a bounded number of programs.
 
-    Arguments are positional. Whatever is not an array must be hashable.
+    Arrays are traced, and the rest is static. Arguments are positional. Whatever is not an array must be hashable.
 
     Example:
         >>> import jax.numpy as jnp

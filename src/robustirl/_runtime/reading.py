@@ -15,7 +15,9 @@ from robustirl._runtime.memory import available_bytes
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a regular file; what cannot be read is an OSError whose `strerror` says why.
+    """Return the content of a regular file.
+
+    If it cannot be read, an OSError is raised whose `strerror` says why.
 
     Example:
         >>> read_regular(Path("/dev/null"))

@@ -15,7 +15,9 @@ _GUARDS = ("host_to_device", "device_to_device", "device_to_host")
 
 
 def unusual_settings() -> list[contextlib.AbstractContextManager[Any]]:
-    """Return contexts that bring the usual settings back; none where they are in force, as nearly always.
+    """Return contexts that restore the usual settings; none if these are in force already.
+
+    They nearly always are.
 
     Example:
         >>> unusual_settings()

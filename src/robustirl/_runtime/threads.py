@@ -19,7 +19,10 @@ WORTH_THREADS = 512  # States; from here on several threads are faster.
 
 @contextlib.contextmanager
 def single_threaded_blas(num_states: int) -> Iterator[None]:
-    """Keep LAPACK and BLAS to one thread while worlds of that size are solved; larger ones may use all cores."""
+    """Keep LAPACK and BLAS to one thread while worlds of that size are solved.
+
+    From `WORTH_THREADS` states on, all cores may be used.
+    """
     if num_states >= WORTH_THREADS or jax.default_backend() != "cpu":
         yield
         return
@@ -31,10 +34,10 @@ def single_threaded_blas(num_states: int) -> Iterator[None]:
 
 
 class _SharedLimit:
-    """One limit for all threads that fit at the same time: the first one sets it, the last one takes it back.
+    """One limit for all threads that fit at the same time.
 
-    A limit of each one's own would be taken back in whatever order the threads end, and the last one to end might
-    restore what it found, which is the limit of another.
+    The first thread sets it, and the last one removes it. A limit of each one's own would be taken back in whatever
+    order the threads end, and the last one to end might restore what it found, which is the limit of another.
     """
 
     def __init__(self):
@@ -62,9 +65,10 @@ _limit = _SharedLimit()
 
 
 def single_threaded_xla() -> None:
-    """Give XLA one thread on the CPU, if JAX has not been started yet; a number that was set before stands.
+    """Give XLA one thread on the CPU, if JAX has not been started yet.
 
-    The last digits of a continuous run hang on it, so that sweeps do this wherever they compute.
+    A number that was set before stays. The last digits of a continuous run hang on it, so that sweeps do this wherever
+    they compute.
     """
     os.environ.setdefault("NPROC", "1")
 

@@ -22,7 +22,7 @@ _R = TypeVar("_R")
 
 
 def short_traceback(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a public function, so that errors of this library leave it without the frames inside.
+    """Decorate a public function, so that this library's errors leave it without inner frames.
 
     Example:
         >>> import traceback

@@ -20,9 +20,10 @@ PROBE_BYTES = 2**18
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace a file by one with this content, or leave it as it was: no reader ever sees half of it.
+    """Replace a file by one with this content, or leave it as it was.
 
-    A file that is replaced keeps its permissions; a new one has those that the process gives to new files.
+    No reader ever sees only a part of the content. A file that is replaced keeps its permissions; a new one has those
+    that the process gives to new files.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +63,10 @@ def _mode(path: Path) -> int:
 
 
 def _fsync_dir(folder: Path) -> None:
-    """Have the folder itself written, so that a new name in it outlasts a power cut; not all systems can."""
+    """Write the folder itself to disk, so that a new name in it survives a power cut.
+
+    Not all systems can do this.
+    """
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -101,7 +105,9 @@ def exclusive(path: Path, taken: str) -> Iterator[None]:
 
 
 def require_output_folder(out: Path, *, empty: bool = True) -> Path:
-    """Return the folder to write to, resolved, after trying whether it can be written to; nothing is left there.
+    """Return the folder to write to, resolved, after testing that it can be written to.
+
+    Nothing is left there.
 
     Args:
         out: What `--out` names: a new folder, or an existing one, perhaps through links.
@@ -136,7 +142,10 @@ def require_output_folder(out: Path, *, empty: bool = True) -> Path:
 
 
 def _probe(folder: Path, prefix: str) -> None:
-    """Write a file of the size that commands write, and remove it: a disk, or a quota, may be full."""
+    """Write a file of the size that commands write, and remove it.
+
+    This fails if the disk or a quota is full.
+    """
     with tempfile.NamedTemporaryFile(prefix=prefix, dir=folder) as file:
         file.write(bytes(PROBE_BYTES))
         file.flush()
@@ -171,10 +180,10 @@ def require_output_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def filled_whole(out: Path) -> Iterator[Path]:
-    """Give a folder to fill whose files appear in `out` together, or not at all if the context ends in an error.
+    """Yield a folder to fill, whose files appear in `out` together.
 
-    An existing empty folder stays the folder it is (it may be a mount point or a link); a new one appears
-    with all its files at once. What the user made is never removed.
+    If the context ends in an error, none of them appears. An existing empty folder stays the folder it is (it may be a
+    mount point or a link); a new one appears with all its files at once. What the user made is never removed.
     """
     folder = require_output_folder(out)
     new = not folder.exists()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def as_episodes(indices: ArrayLike, count: int) -> Int[np.ndarray, " n"]:
-    """Return the numbers of episodes, from numbers (negative ones count from the end) or from a mask.
+    """Return the numbers of episodes, from numbers or from a mask.
+
+    Negative numbers count from the end.
 
     Example:
         >>> as_episodes([2, -1], 3).tolist(), as_episodes([True, False, True], 3).tolist()
@@ -61,7 +63,7 @@ def require_actions_match(lengths: Int[np.ndarray, " E"], found: Sequence[int]) 
 
 
 def require_alike(first: "Demonstrations", part: "Demonstrations", i: int) -> None:
-    """Refuse to join set 0 and set `i` of some demonstrations if one records what the other does not."""
+    """Refuse to join sets 0 and `i` of demonstrations if one records what the other does not."""
     if first.has_actions != part.has_actions:
         with_actions, without = (0, i) if first.has_actions else (i, 0)
         raise InvalidInputError(
@@ -84,7 +86,7 @@ def require_alike(first: "Demonstrations", part: "Demonstrations", i: int) -> No
 def renumbered(
     kind: str, numbers: Int[np.ndarray, " n"] | None, names: Sequence[str] | None, new_names: Sequence[str] | None
 ) -> tuple[Int[np.ndarray, " n"] | None, Sequence[str] | None]:
-    """Return numbers by the new list of names instead of the old one, and the names that hold then."""
+    """Return the numbers by `new_names` instead of `names`, and the names that then apply."""
     if new_names is None:
         return numbers, names
     if names is None:

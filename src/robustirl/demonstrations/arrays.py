@@ -23,7 +23,7 @@ def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int
 
 
 def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
-    """Return `values` as an immutable int64 vector, or refuse what is not whole numbers of at least 0."""
+    """Return `values` as an immutable int64 vector; refuse all but whole numbers of at least 0."""
     require_unmasked(name, values)
     try:
         array = np.asarray(values)
@@ -69,7 +69,7 @@ def as_flags(terminated: ArrayLike, episodes: int) -> Bool[np.ndarray, " E"]:
 
 
 def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " n"] | None) -> tuple[str, ...] | None:
-    """Return the names of states or actions, one for each number that occurs, or None if there are none."""
+    """Return names of states or actions, one per number that occurs, or None if there are none."""
     if names is None:
         return None
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):

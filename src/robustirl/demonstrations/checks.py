@@ -27,7 +27,10 @@ def require_states(demonstrations: Recording, num_states: int) -> None:
 
 
 def _remedy(states: Int[np.ndarray, " N"], num_states: int) -> str:
-    """Return what to do about states beyond the last; where 0 never occurs, they may count from 1."""
+    """Return what to do about states beyond the last.
+
+    If 0 never occurs, they may count from 1.
+    """
     if states.max() == num_states and states.min() >= 1:
         return (
             f"the recording has states from {states.min()} to {num_states} and never 0, so that it may count from 1:"
@@ -37,7 +40,7 @@ def _remedy(states: Int[np.ndarray, " N"], num_states: int) -> str:
 
 
 def require_of_world(demonstrations: Recording, mdp: MDP) -> None:
-    """Refuse states that the world does not have, and actions that it does not have or offer there."""
+    """Refuse states that the world lacks, and actions that it lacks or does not offer there."""
     require_states(demonstrations, as_world(mdp).num_states)
     if demonstrations.actions is None:
         return
@@ -62,7 +65,7 @@ def require_of_world(demonstrations: Recording, mdp: MDP) -> None:
 
 
 def require_possible(demonstrations: Recording, *worlds: MDP) -> None:
-    """Refuse a move that is impossible in every world given, and an end in a state that every one can leave.
+    """Refuse moves that no given world allows, and ends in states that every one can leave.
 
     With actions, a move is possible if T(s'|s,a) > 0 for the recorded action; without, for any available one.
 

@@ -120,7 +120,9 @@ def as_choices(given: object) -> Choices:
 def pair_occupancy(
     demonstrations: Demonstrations, mdp: MDP, occupancy: Float[np.ndarray, " S"]
 ) -> Float[np.ndarray, "S A"]:
-    """Return ρ(s,a) = ρ(s) n(a|s) with the recorded frequencies of actions; where none was recorded, all alike.
+    """Return ρ(s,a) = ρ(s) n(a|s) with the recorded frequencies of actions.
+
+    Where none was recorded, all available actions have the same share.
 
     Example:
         >>> world = MDP([[[1.0, 0.0]] * 2, [[0.0, 1.0]] * 2], discount=0.9)

@@ -7,7 +7,9 @@ from robustirl.errors import InvalidInputError
 
 
 def recorded(environment: RecordedEnvironment) -> Demonstrations:
-    """Return the episodes of an environment that comes with data; all of them were cut off by the end of recording.
+    """Return the episodes of an environment that comes with data.
+
+    All of them were cut off by the end of recording.
 
     Example:
         >>> from robustirl import envs

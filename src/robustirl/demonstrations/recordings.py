@@ -108,7 +108,10 @@ class Recordings:
 
     @classmethod
     def from_episodes(cls, episodes: Episodes) -> "Recordings":
-        """Return what `robustirl.control.collect` sampled: features as observations, and the actions executed."""
+        """Return what `robustirl.control.collect` sampled.
+
+        Its features are the observations, and its executed actions are the actions.
+        """
         lengths = np.asarray(episodes.lengths)
         features, actions = np.asarray(episodes.features), np.asarray(episodes.executed)
         kept = [index for index, length in enumerate(lengths) if length > 0]
@@ -120,7 +123,9 @@ class Recordings:
 
     @classmethod
     def from_minari(cls, dataset: Any) -> "Recordings":
-        """Return the episodes of a Minari dataset with Box observations; actions are kept if they are a Box, too.
+        """Return the episodes of a Minari dataset with Box observations.
+
+        Actions are kept if they are a Box, too.
 
         Args:
             dataset: The dataset, or the id of one that is already on this machine.

@@ -78,7 +78,7 @@ def sample_demonstrations(
 
 
 class _Rows:
-    """Draws from the rows of a sparse matrix of probabilities by inverting their cumulative sums.
+    """Draws from the rows of a sparse matrix of probabilities, by inverting cumulative sums.
 
     One running sum over all entries serves every row: a draw is a bisection in it. Its rounding moves a
     probability by less than 1e-8 for a hundred million rows, and an entry of probability zero is not stored.

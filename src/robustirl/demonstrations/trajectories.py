@@ -24,7 +24,10 @@ from robustirl.types import ArrayLike
 
 
 class Episode(NamedTuple):
-    """Hold one episode: n+1 states, n actions (or None), and whether its last state is never left again."""
+    """Hold one episode: n+1 states, n actions (or None), and whether it terminated.
+
+    It terminated if its last state is never left again.
+    """
 
     states: Int[np.ndarray, " N"]
     actions: Int[np.ndarray, " M"] | None
@@ -36,7 +39,9 @@ class Episode(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, init=False)
 class Demonstrations:
-    """Hold a set of checked, immutable episodes. Most data enter through `from_arrays`, `from_frame` or `load`.
+    """Hold a set of checked, immutable episodes.
+
+    Most data enter through `from_arrays`, `from_frame` or `load`.
 
     Args:
         states: `[N]`, the states of all episodes, one episode after another; whole numbers of at least 0.
@@ -120,7 +125,7 @@ class Demonstrations:
         *,
         terminated: ArrayLike | None = None,
     ) -> "Demonstrations":
-        """Build demonstrations from one array of states per episode, and one of actions if there are any.
+        """Build demonstrations from an array of states, and one of actions if any, per episode.
 
         Args:
             states: An array of n+1 whole numbers for each episode; lengths may differ.
@@ -144,7 +149,9 @@ class Demonstrations:
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Any) -> "Demonstrations":
-        """Build demonstrations from a pandas or polars frame, a pyarrow table or a mapping, one row per state.
+        """Build demonstrations from a table with one row per state.
+
+        The table is a pandas or polars frame, a pyarrow table or a mapping.
 
         Args:
             frame: The table; its columns are those of a CSV file (see `robustirl.demonstrations.load`).
@@ -162,7 +169,10 @@ class Demonstrations:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Demonstrations"]) -> "Demonstrations":
-        """Join all episodes of the parts, in order; all parts have actions, known ends and names, or none has."""
+        """Join all episodes of the parts, in order.
+
+        All parts have actions, known ends and names, or none has.
+        """
         if len(parts) == 0:
             raise InvalidInputError("there are no demonstrations to concatenate; give at least one set.")
         first = parts[0]
@@ -281,9 +291,9 @@ class Demonstrations:
         )
 
     def infer_terminated(self, mdp: MDP) -> "Demonstrations":
-        """Return the episodes with their ends known: those that end in an absorbing state of `mdp` are terminated.
+        """Return the episodes with their ends known.
 
-        Ends that were recorded stay as they are.
+        Episodes that end in an absorbing state of `mdp` are terminated. Ends that were recorded stay as they are.
 
         Example:
             >>> walk = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9)
@@ -357,11 +367,11 @@ class Demonstrations:
         )
 
     def check_against(self, mdp: MDP) -> None:
-        """Refuse states that the world does not have, and actions that it does not have or offer there."""
+        """Refuse states that the world lacks, and actions that it lacks or does not offer there."""
         require_of_world(self, mdp)
 
     def check_possible(self, *worlds: MDP) -> None:
-        """Refuse a move that is impossible in every world given, and an end in a state that every one can leave.
+        """Refuse moves that no given world allows, and ends in states that every one can leave.
 
         The learner's world may forbid what the expert did: give the expert's, or all that are in question.
         """

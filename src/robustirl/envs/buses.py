@@ -34,7 +34,10 @@ KEEP, REPLACE = 0, 1
 
 
 class Bus(NamedTuple):
-    """One bus as Rust prepared it: bins x_t and decisions d_t for every reading, and the increments between them."""
+    """One bus as Rust prepared it: the bins x_t and decisions d_t for every reading.
+
+    The increments are those between the readings.
+    """
 
     states: Int[np.ndarray, " n"]
     decisions: Int[np.ndarray, " n"]
@@ -66,7 +69,10 @@ class Buses(RecordedEnvironment):
 
     @property
     def increment_kernels(self) -> Float[np.ndarray, "J S A S"]:
-        """The world in which mileage always grows by j bins, for every j: `irl.MixtureDynamics` mixes them."""
+        """Return the kernel of the world in which mileage always grows by j bins, for every j.
+
+        `irl.MixtureDynamics` mixes them.
+        """
         size = len(self.outcomes.next_states)
         return np.stack([_outcomes(np.eye(j + 1)[j], size).dense() for j in range(self.increment_shares.size)])
 
@@ -84,7 +90,7 @@ class Buses(RecordedEnvironment):
 
 
 def bus_features(bins: int = BINS) -> Float[np.ndarray, "S 2 2"]:
-    """Return the features of the linear cost model: -.001 x for keeping in bin x, -1 for replacing.
+    """Return features of the linear cost model: -.001 x for keeping in bin x, -1 for replacing.
 
     Example:
         >>> bus_features(3)[:, 0, 0].tolist(), bus_features(3)[0, 1].tolist()

@@ -61,8 +61,10 @@ def picture(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walke
 
 
 def text(shape: tuple[int, int], rewards: np.ndarray, ends: np.ndarray, walker: int | None) -> str:
-    """Return the world in letters: `@` who walks, `G` the ends that pay best, `H` the other ends, `!` cells that cost
-    much, `+` cells that pay much, `.` all others.
+    """Return the world in letters, one for each cell.
+
+    `@` is who walks, `G` are the ends that pay best, `H` the other ends, `!` cells that cost much, `+` cells that pay
+    much, and `.` all others.
 
     Example:
         >>> print(text((1, 4), np.array([0.0, -1.0, -100.0, -1.0]), np.array([True, False, False, False]), walker=3))
@@ -90,7 +92,10 @@ def _goals(rewards: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _colors(rewards: np.ndarray) -> np.ndarray:
-    """Return square roots of rewards relative to the largest, so that -1 beside -100 is still told from 0."""
+    """Return a color for each reward, by the square root of its size relative to the largest.
+
+    So -1 beside -100 is still told from 0.
+    """
     scale = np.abs(rewards).max() or 1.0
     strength = np.sqrt(np.abs(rewards) / scale)[:, None]
     return (1 - strength) * NOTHING + strength * np.where(rewards[:, None] < 0, BAD, GOOD)

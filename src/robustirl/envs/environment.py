@@ -12,7 +12,7 @@ from robustirl.mdp import MDP
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Environment(ShortRepr, abc.ABC):
-    """A family of worlds that share states, actions and true reward, and differ in how noisily they move.
+    """A family of worlds that share states, actions and true reward, and differ in their noise.
 
     The learner's world is `mdp(ε_L)` and the expert's `mdp(ε_E)`: the paper's mismatch (Section 5).
     """
@@ -23,7 +23,7 @@ class Environment(ShortRepr, abc.ABC):
         return joined(type(self).__name__, [repr(self.name), *self._in_words()])
 
     def _in_words(self) -> list[str]:
-        """Return what a repr says after the name: size, discount and noise models, as far as there are any."""
+        """Return what a repr says after the name: size, discount, noise models, if there are any."""
         shape, discount = getattr(self, "shape", None), getattr(self, "discount", None)
         words = [] if shape is None else [f"{shape[0]} × {shape[1]} cells"]
         words += [] if discount is None else [f"γ = {short_value(discount)}"]
@@ -32,11 +32,14 @@ class Environment(ShortRepr, abc.ABC):
     @property
     @abc.abstractmethod
     def reward(self) -> np.ndarray:
-        """Return the true reward R(s) `[S]`, known to the expert alone; R(s,a) `[S, A]` where actions are paid for."""
+        """Return the true reward R(s) `[S]`, or R(s,a) `[S, A]` where actions are paid for.
+
+        It is known to the expert alone.
+        """
 
     @property
     def features(self) -> np.ndarray | None:
-        """Return reward features φ(s), `[S, d]`, or φ(s,a), `[S, A, d]`; none stands for one-hot features."""
+        """Return reward features φ(s) `[S, d]` or φ(s,a) `[S, A, d]`; None means one-hot features."""
         return None
 
     @property
@@ -61,12 +64,18 @@ class Environment(ShortRepr, abc.ABC):
 
     @property
     def expert(self) -> str:
-        """Return which expert the published runs have here: `soft` or `optimal` (see `planning.expert_policy`)."""
+        """Return which expert the published runs have here: `soft` or `optimal`.
+
+        See `planning.expert_policy`.
+        """
         return "soft"
 
     @property
     def reward_model(self) -> str:
-        """Return what the reward is learned with here: `tabular`, `linear` in the features, or a `network` of them."""
+        """Return what the reward is learned with here: `tabular`, `linear` or `network`.
+
+        The last two are models of the features.
+        """
         return "tabular" if self.features is None else "linear"
 
     @property
@@ -79,7 +88,10 @@ class Environment(ShortRepr, abc.ABC):
         """Return the world at noise ε, in which policies are planned and demonstrations are made."""
 
     def evaluation_mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
-        """Return the world in which returns are measured: `mdp` itself, except where a noise model says otherwise."""
+        """Return the world in which returns are measured.
+
+        It is `mdp` itself, unless a noise model says otherwise.
+        """
         return self.mdp(noise, noise_model)
 
     def choose_noise_model(self, noise: float, noise_model: str | None) -> str:

@@ -87,7 +87,10 @@ class GaussianGrid(DeviceModule):
 
     @property
     def draw_size(self) -> int:
-        """Uniform numbers that decide a step: whether the action is heard, and two for what happens if not."""
+        """Return how many uniform numbers decide a step.
+
+        One decides whether the action is executed, and two what happens if it is not.
+        """
         return 3
 
     @property

@@ -34,7 +34,10 @@ def is_networkx(graph: Any) -> bool:
 
 
 def numbered(nodes: Iterable[Any], names: tuple[Any, ...] | None, what: str) -> list[Any]:
-    """Return the numbers of nodes that are given by their names; as they are if there are no names."""
+    """Return the numbers of nodes that are given by their names.
+
+    Without names, the nodes are returned as they are.
+    """
     if names is None:
         return list(nodes)
     numbers = {name: number for number, name in enumerate(names)}
@@ -50,7 +53,10 @@ def numbered(nodes: Iterable[Any], names: tuple[Any, ...] | None, what: str) -> 
 
 
 def numbered_pairs(edges: Any, names: tuple[Any, ...] | None) -> Any:
-    """Return edges as pairs of numbers, where they are pairs of names; as they are if there are no names."""
+    """Return edges that are pairs of names as pairs of numbers.
+
+    Without names, the edges are returned as they are.
+    """
     if names is None:
         return edges
     if isinstance(edges, np.ndarray):
@@ -102,5 +108,8 @@ def edge_numbers(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, "
 
 
 def sorted_edges(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, "F 2"]:
-    """Return edges in order, none twice; as single numbers, which are sorted ten times as fast as pairs."""
+    """Return edges in order, none twice.
+
+    They are sorted as single numbers, which is ten times as fast as sorting pairs.
+    """
     return np.stack(np.divmod(np.unique(edge_numbers(edges, nodes)), nodes), -1)

@@ -19,7 +19,7 @@ PIVOTS = 60
 
 
 def graph_positions(graph: Any, *, num_nodes: int | None = None, pivots: int = PIVOTS) -> Float[np.ndarray, "N 2"]:
-    """Return positions in the plane for the nodes of a connected graph, in units of about an edge.
+    """Return positions in the plane for a connected graph's nodes, in units of about an edge.
 
     Args:
         graph: Edges, a sparse adjacency matrix or a graph of NetworkX, as in `from_graph`; directions do not count.
@@ -50,7 +50,10 @@ def graph_positions(graph: Any, *, num_nodes: int | None = None, pivots: int = P
 
 
 def _distances(matrix: Any, count: int) -> tuple[Float[np.ndarray, "N P"], Int[np.ndarray, " P"]]:
-    """Return edges from every node to pivots, each of which is as far from those before it as a node can be."""
+    """Return how many edges lie between every node and each pivot, and the pivots.
+
+    Each pivot is as far from those before it as a node can be.
+    """
     import scipy.sparse.csgraph
 
     found, chosen = np.zeros((matrix.shape[0], count)), np.zeros(count, np.int64)

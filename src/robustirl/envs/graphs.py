@@ -68,7 +68,7 @@ class GraphWorld(Environment):
 
     @property
     def copies(self) -> int:
-        """Return how many copies of the graph the world holds: one for each destination, at least one."""
+        """Return how many copies of the graph the world holds: one per destination, at least one."""
         return max(len(self.destinations), 1)
 
     @property
@@ -193,9 +193,10 @@ def from_graph(
 
 
 def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the links of a graph, `[L, 2]`, and which link may follow which, `[M, 2]`: for rewards of links.
+    """Return the links of a graph, `[L, 2]`, and which link may follow which, `[M, 2]`.
 
-    A link is one direction of an edge. It is not followed by its own opposite, except at the end of a dead end.
+    Use it for rewards of links. A link is one direction of an edge. It is not followed by its own opposite, except at
+    the end of a dead end.
 
     Example:
         >>> links, following = link_graph([[0, 1], [1, 2]])

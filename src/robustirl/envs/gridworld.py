@@ -86,7 +86,10 @@ class GridWorld(Environment):
         return None if self.cell_features is None else self.cell_features.reshape(self.rewards.size, -1)
 
     def fixed_start(self) -> np.ndarray:
-        """P₀ with all its mass on the cell farthest from the nearest goal (the last such cell), `[rows, columns]`."""
+        """Return P₀ `[rows, columns]` with all its mass on the cell farthest from the nearest goal.
+
+        If there are several such cells, it is the last one.
+        """
         rows, columns = np.indices(self.shape)
         distance = np.min([np.abs(rows - r) + np.abs(columns - c) for r, c in self.goals], axis=0)
         start = np.zeros(distance.size)
@@ -111,7 +114,7 @@ class GridWorld(Environment):
         return MDP(kernel, discount=self.discount, initial=initial, mask=available)
 
     def _geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return where moves lead `[S, A]`, which are available `[S, A]`, and which cells are absorbing `[S]`."""
+        """Return where moves lead `[S, A]`, which are available `[S, A]`, and absorbing cells `[S]`."""
         rows, columns = self.shape
         cells = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1).reshape(-1, 1, 2)
         targets = cells + np.array(list(MOVES.values()))
@@ -124,14 +127,17 @@ class GridWorld(Environment):
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return a copy that cannot be written to: layouts are shared by all who make the environment."""
+    """Return a copy that cannot be written to.
+
+    Layouts are shared by all callers that make the environment.
+    """
     array = array.copy()
     array.setflags(write=False)
     return array
 
 
 def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]], danger: float = -100.0) -> np.ndarray:
-    """Return rewards of a square grid: -1 a cell, `danger` in the given regions, and 0 in the goal cell (0, 0)."""
+    """Return rewards of a square grid: `danger` in the regions, 0 in the goal (0, 0), else -1."""
     rewards = np.full((size, size), -1.0)
     for rows, columns in regions:
         rewards[rows, columns] = danger
@@ -140,10 +146,11 @@ def danger_grid(size: int, *regions: tuple[slice | list[int], slice | list[int]]
 
 
 def two_danger_grid(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make GridWorld-L: two kinds of danger among the inner cells, told apart by three features; rewards and features.
+    """Return the rewards and features of GridWorld-L.
 
-    The first kind lies strictly below the diagonal, the second in the other inner cells. The third feature is one
-    on every cell but the goal, dangers included, so that the weights -1, -5, -1 give rewards of -2, -6 and -1.
+    Three features tell apart two kinds of danger among the inner cells. The first kind lies strictly below the
+    diagonal, the second in the other inner cells. The third feature is one on every cell but the goal, dangers
+    included, so that the weights -1, -5, -1 give rewards of -2, -6 and -1.
     """
     rows, columns = np.indices((size, size))
     inner = (rows > 0) & (rows < size - 1) & (columns > 0) & (columns < size - 1)

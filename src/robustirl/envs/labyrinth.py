@@ -56,7 +56,9 @@ def labyrinth(*, discount: float = 0.95) -> Labyrinth:
 
 
 def node_positions() -> Float[np.ndarray, "S 2"]:
-    """Return where to draw each node of the tree: the arms of an H, halving in turns, as the maze is built.
+    """Return where to draw each node of the tree.
+
+    Its edges are the arms of an H, which halve in turns, as the maze is built.
 
     Example:
         >>> node_positions()[[0, 1, 2]].tolist()

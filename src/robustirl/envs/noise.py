@@ -148,7 +148,10 @@ def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: boo
 def _astray(
     moves: np.ndarray, absorbing: np.ndarray, noise: float, shares: np.ndarray, dense: bool, *, leaky: bool
 ) -> AbstractKernel:
-    """Return the kernel that draws, with probability ε, one of the state's own moves by shares `[S, A]`."""
+    """Return the kernel that draws, with probability ε, one of the state's own moves.
+
+    The moves are drawn by `shares`, `[S, A]`.
+    """
     states, actions = moves.shape
     if dense:
         identity = np.eye(states)

@@ -65,7 +65,7 @@ def object_world(
     discount: float = PAPER_DISCOUNT,
     initial: np.ndarray | None = None,
 ) -> ObjectWorld:
-    """Draw a layout: objects in distinct cells, their colors, and a goal among the cells that pay 0.
+    """Draw a layout: objects in distinct cells, their colors, and a goal in a cell that pays 0.
 
     A draw without such a cell is thrown away and the next one taken, so every seed has a layout, and always the same.
 
@@ -113,7 +113,10 @@ def object_world(
 
 
 def _distance(objects: tuple[PlacedObject, ...], size: int) -> np.ndarray:
-    """ℓ1 distance of every cell to the nearest of some objects, `[size, size]`; infinite where there is none."""
+    """Return the ℓ1 distance of every cell to the nearest of some objects, `[size, size]`.
+
+    It is infinite if there are no objects.
+    """
     rows, columns = np.indices((size, size))
     distances = [np.abs(rows - item.row) + np.abs(columns - item.column) for item in objects]
     return np.min(distances, axis=0) if distances else np.full((size, size), np.inf)
@@ -125,7 +128,10 @@ def _rewards(objects: tuple[PlacedObject, ...], size: int) -> np.ndarray:
 
 
 def _features(objects: tuple[PlacedObject, ...], goal: tuple[int, int], size: int) -> np.ndarray:
-    """φ `[size, size, 41]`: for outer, then inner, for every color, "closer than d"; then the goal's flag."""
+    """Return the features φ of every cell, `[size, size, 41]`.
+
+    They are, for outer, then inner, for every color, "closer than d"; the last one is the goal's flag.
+    """
     nearest = [
         _distance(tuple(item for item in objects if getattr(item, side) == color), size)
         for side in ("outer", "inner")

@@ -30,7 +30,10 @@ class Box(NamedTuple):
 
 
 class PendulumParameters(eqx.Module):
-    """What may differ between worlds: the rod's length l, its mass m, and gravity g; the defaults are Pendulum-v1's."""
+    """What may differ between worlds: the rod's length l, its mass m, and gravity g.
+
+    The defaults are Pendulum-v1's.
+    """
 
     length: float | Float[Array, ""] = 1.0
     mass: float | Float[Array, ""] = 1.0

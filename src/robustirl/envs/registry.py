@@ -40,7 +40,9 @@ def unregister(name: str) -> None:
 
 
 def make(name: str, **options: object) -> Environment:
-    """Return the environment of that name; options go to its factory (for a gridworld: `discount`, `initial`).
+    """Return the environment of that name.
+
+    Options go to its factory (for a gridworld: `discount`, `initial`).
 
     Example:
         >>> make("gridworld-4").reward.shape
@@ -85,7 +87,10 @@ def recorded_names() -> tuple[str, ...]:
 
 
 def import_environments(folders: Iterable[str], package: str) -> None:
-    """Import every module of a package, so that its environments register themselves, in alphabetical order."""
+    """Import every module of a package, so that its environments register themselves.
+
+    The order is alphabetical.
+    """
     for module in pkgutil.iter_modules(folders):
         if not module.ispkg:
             importlib.import_module(f"{package}.{module.name}")

@@ -37,9 +37,10 @@ LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 def frozen_lake(
     *, name: str = "frozen-lake", lake: str | tuple[str, ...] = "4x4", discount: float = 0.99
 ) -> TabularEnvironment:
-    """Make FrozenLake. At noise ε of the model `slip` a move goes astray to either side with probability ε/2.
+    """Make the environment FrozenLake.
 
-    Gymnasium's default, `success_rate` 1/3, is ε = 2/3. The moves are left, down, right, up.
+    At noise ε of the model `slip` a move goes astray to either side with probability ε/2. Gymnasium's default,
+    `success_rate` 1/3, is ε = 2/3. The moves are left, down, right, up.
 
     Args:
         name: What to call it.
@@ -109,11 +110,12 @@ INSIDE = 4  # Where a passenger in the taxi is.
 
 
 def taxi(*, name: str = "taxi", discount: float = 0.99) -> TabularEnvironment:
-    """Make Taxi. At noise ε of the model `rain` a move goes astray to either side with probability ε/2.
+    """Make the environment Taxi.
 
-    Gymnasium's `is_rainy` with its `rainy_probability` p is ε = 1-p. As there, a move against a wall never goes astray.
-    The actions are south, north, east, west, pick up, drop off; states are numbered as Gymnasium's, and state 500 is
-    where the ride is over. The reward is `[S, A]`.
+    At noise ε of the model `rain` a move goes astray to either side with probability ε/2. Gymnasium's `is_rainy` with
+    its `rainy_probability` p is ε = 1-p. As there, a move against a wall never goes astray. The actions are south,
+    north, east, west, pick up, drop off; states are numbered as Gymnasium's, and state 500 is where the ride is over.
+    The reward is `[S, A]`.
 
     Example:
         >>> env = taxi()

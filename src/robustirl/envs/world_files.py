@@ -35,7 +35,10 @@ DISCOUNT = 0.99
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WorldFromFile(TabularEnvironment):
-    """Hold a world that was read from a file; if its reward is unknown, only learners can use it."""
+    """Hold a world that was read from a file.
+
+    If its reward is unknown, only learners can use it.
+    """
 
     reward_known: bool = True
     names: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)

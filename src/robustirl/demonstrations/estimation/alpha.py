@@ -75,7 +75,7 @@ def estimate_alpha(
     confidence: float = 0.95,
     expert_mdp: MDP | None = None,
 ) -> AlphaEstimate:
-    """Estimate α from the moves of demonstrations, without a reward, a fit, or the expert's world.
+    """Estimate α from the moves of demonstrations, without reward, fit or the expert's world.
 
     Args:
         mdp: The learner's world.
@@ -193,7 +193,7 @@ def _from_states(pooled: _Pooled) -> AlphaEstimate:
 
 
 def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) -> AlphaEstimate:
-    """Return what recorded actions tell: the largest mismatch of a pair, bounded from both sides."""
+    """Return what recorded actions tell: the largest mismatch of a pair, bounded on both sides."""
     low = SMALLEST_ALPHA if pairs is None else _inside(1 - pairs.upper)
     renamed = ""
     if pairs is not None and pairs.relabeled > 0:
@@ -237,7 +237,7 @@ def _from_actions(pooled: _Pooled, pairs: PairBounds | None, confidence: float) 
 
 
 def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
-    """Return the paper's rule over the pairs where the likeliest outcomes of the learner lose mass."""
+    """Return the paper's rule over the pairs where the learner's likeliest outcomes lose mass."""
     distance = float(dynamics_distance(mdp, expert_mdp))
     if distance >= 2:
         raise InvalidInputError(
@@ -266,7 +266,10 @@ def _inside(alpha: float) -> float:
 
 
 def _astray(mdp: MDP, counts: TransitionCounts) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Return of every counted move whether it went astray, and the largest share that the learner's world explains."""
+    """Return whether each counted move went astray, and the largest share that is explained.
+
+    This is the share that the learner's world explains.
+    """
     if (lists := as_lists(mdp)) is not None:
         return astray_from_lists(lists, counts)[:2]
     astray = np.zeros(len(counts.sources), dtype=bool)
@@ -300,7 +303,10 @@ class _Rows:
 
 
 def _blocks(mdp: MDP, sources: Int[np.ndarray, " n"]) -> Iterator[tuple[slice, _Rows]]:
-    """Yield the learner's rows by blocks of states, with the counted moves (ordered by source) that start there."""
+    """Yield the learner's rows by blocks of states, with the counted moves that start there.
+
+    The moves are ordered by source.
+    """
     read, mask = mdp.kernel.row_reader(), np.asarray(mdp.mask)
     for first, last in _ranges(mdp):
         begin, end = np.searchsorted(sources, (first, last))

@@ -29,7 +29,9 @@ class OccupancyBox(NamedTuple):
 
 
 def occupancy_box(demonstrations: Demonstrations, mdp: MDP, *, confidence: float = 0.95) -> OccupancyBox:
-    """Return simultaneous intervals for the expert's occupancy ρ(s), truncated episodes allowed for.
+    """Return simultaneous intervals for the expert's occupancy ρ(s).
+
+    They allow for truncated episodes.
 
     Args:
         demonstrations: Episodes, drawn independently of each other.

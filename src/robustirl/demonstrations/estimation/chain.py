@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TransitionCounts(ShortRepr):
-    """Hold how often each recorded move occurred, each once, ordered by source, (action,) target.
+    """Hold how often each recorded move occurred.
+
+    Each move is listed once, ordered by source, action (if any) and target.
 
     Attributes:
         num_states: |S|.
@@ -46,7 +48,10 @@ class TransitionCounts(ShortRepr):
 
     @property
     def departures(self) -> Int[np.ndarray, " S"]:
-        """Return how often each state was left by a recorded move (a move may lead back to it): Σ_s' N(s, s')."""
+        """Return how often each state was left by a recorded move: Σ_s' N(s, s').
+
+        A move may lead back to its state.
+        """
         return np.bincount(self.sources, self.counts, self.num_states).astype(np.int64)
 
     @property
@@ -55,7 +60,10 @@ class TransitionCounts(ShortRepr):
         return self.starts / self.starts.sum()
 
     def to_matrix(self) -> "scipy.sparse.csr_array":
-        """Return the empirical chain P̂ `[S, S]`; a state never left, or in which an episode terminated, stays."""
+        """Return the empirical chain P̂ `[S, S]`.
+
+        A state leads to itself if it was never left, or if an episode terminated in it.
+        """
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
         stays = (self.departures == 0) | (self.terminations > 0)

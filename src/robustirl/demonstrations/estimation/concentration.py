@@ -22,7 +22,9 @@ from robustirl.mdp import as_count, as_positive
 
 
 def l1_radius(episodes: int, num_states: int, *, confidence: float = 0.95) -> float:
-    """Return a radius that ‖ρ̂ - ρ‖₁ stays within with probability `confidence`, whatever world and policy are.
+    """Return a radius that ‖ρ̂ - ρ‖₁ stays within with probability `confidence`.
+
+    It holds for every world and policy.
 
     Example:
         >>> round(l1_radius(1000, 100), 3)
@@ -36,7 +38,9 @@ def l1_radius(episodes: int, num_states: int, *, confidence: float = 0.95) -> fl
 def l1_radius_from_data(
     episodes: int, num_states: int, spread: float, *, bias: float = 0.0, confidence: float = 0.95
 ) -> float:
-    """Return the smaller of `l1_radius` and of what the spread of the data allows, each at half the risk.
+    """Return the smaller of `l1_radius` and of what the spread of the data allows.
+
+    Each is taken at half the risk.
 
     Args:
         episodes: m.

@@ -108,7 +108,7 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
 
 
 def describe_mismatch(mdp: MDP, demonstrations: Demonstrations) -> str | None:
-    """Return a sentence if recorded actions show that an opponent is not the right tool, or not the only one.
+    """Return a sentence if recorded actions show that an opponent is not the right or only tool.
 
     None if they show nothing of the kind, if there are none, or if the world is too large to look at every pair.
     """

@@ -30,7 +30,7 @@ RATIOS = 4_000_000
 
 
 class Intervals(NamedTuple):
-    """Bounds `[S]` on the mean of each column, and whether enough episodes tell something about it."""
+    """Bounds `[S]` on each column's mean, and whether enough episodes tell something about it."""
 
     lower: Float[np.ndarray, " S"]
     upper: Float[np.ndarray, " S"]
@@ -40,7 +40,9 @@ class Intervals(NamedTuple):
 def bootstrap_intervals(
     contributions: "scipy.sparse.csr_array", *, confidence: float, resamples: int, key: PRNGKeyArray
 ) -> Intervals:
-    """Return intervals for the column means of `contributions` `[E, S]`, one row per episode, entries in [0, 1].
+    """Return intervals for the column means of `contributions` `[E, S]`.
+
+    It has one row per episode, and entries in [0, 1].
 
     Example:
         >>> import scipy.sparse
@@ -87,7 +89,10 @@ def _studentized(
 
 
 def _resamples(episodes: int, count: int, first: int, key: PRNGKeyArray) -> Float[np.ndarray, "E n"]:
-    """Return how often each episode is drawn in each resample; the same for every block of states, as first is."""
+    """Return how often each episode is drawn in each resample.
+
+    For the same `first` this is the same for every block of states.
+    """
     random = np.random.default_rng([*np.asarray(jax.random.key_data(key)).ravel().tolist(), first])
     drawn = random.integers(episodes, size=(episodes, count)) * count + np.arange(count)
     return np.bincount(drawn.ravel(), minlength=episodes * count).reshape(episodes, count).astype(np.float64)
@@ -96,7 +101,10 @@ def _resamples(episodes: int, count: int, first: int, key: PRNGKeyArray) -> Floa
 def _deviants(
     columns: "scipy.sparse.csc_array",
 ) -> tuple[Float[np.ndarray, " S"], Int[np.ndarray, " S"], Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
-    """Return each column's median, how many entries differ from it, and their least and largest (else 0 and 1)."""
+    """Return each column's median, and how many entries differ from it.
+
+    Also return the least and the largest of these entries (0 and 1 if there are none).
+    """
     episodes, size = _shape(columns)
     filled = np.diff(columns.indptr)
     common, telling, least, largest = np.zeros(size), filled.astype(np.int64), np.zeros(size), np.ones(size)
@@ -122,7 +130,10 @@ def _careful(
     episodes: int,
     confidence: float,
 ) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
-    """Return the range of (1-p) common + p x, for p in its binomial interval and x between least and largest."""
+    """Return the range of (1-p) common + p x.
+
+    Here p is in its binomial interval, and x lies between least and largest.
+    """
     from scipy.special import betaincinv  # Here, so that `import robustirl` stays light.
 
     tail, k = (1 - confidence) / 2, telling.astype(np.float64)

@@ -58,7 +58,10 @@ def as_lists(mdp: MDP) -> Lists | None:
 def astray_from_lists(
     lists: Lists, counts: TransitionCounts
 ) -> tuple[Bool[np.ndarray, " n"], Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """Return of every move whether it went astray, the share that the world explains, and whether it is clear."""
+    """Return whether each move went astray, the share explained, and whether it is clear.
+
+    This is the share that the world explains.
+    """
     source, target = counts.sources, counts.targets
     best = lists.chances.max(-1)
     if counts.actions is not None:

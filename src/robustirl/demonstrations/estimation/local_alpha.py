@@ -118,7 +118,10 @@ def estimate_local_alpha(mdp: MDP, demonstrations: Demonstrations, *, confidence
 
 
 def _halves(demonstrations: Demonstrations) -> tuple[Demonstrations, Demonstrations]:
-    """Return every other episode, to propose, and the rest, to test; a single episode does both badly."""
+    """Return every other episode, to propose, and the rest, to test.
+
+    A single episode is refused, since it would serve both purposes badly.
+    """
     if len(demonstrations) < 2:
         raise InvalidInputError(
             "one episode was given, but two are needed: one to propose which outcomes gained mass, one to test it."

@@ -56,9 +56,10 @@ def classify(
 def stray_moves(
     proposing: Float[np.ndarray, "S A S"], testing: Float[np.ndarray, "S A S"], rows: Float[np.ndarray, "S A S"]
 ) -> tuple[int, int]:
-    """Return how many of the tested stray moves went to the outcome proposed for their state, and how many there are.
+    """Return how many tested stray moves went to the outcome proposed for their state.
 
-    States with fewer than two outcomes to go astray to tell nothing and do not count.
+    Also return how many tested stray moves there are. States with fewer than two outcomes to go astray to tell nothing
+    and do not count.
 
     Args:
         proposing: N(s, a, s') of one half of the episodes.

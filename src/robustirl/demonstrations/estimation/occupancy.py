@@ -71,7 +71,10 @@ class OccupancyEstimate(ShortRepr):
 
     @property
     def error(self) -> float:
-        """Return the bound on ‖ρ̂ - ρ‖₁ at the stated confidence; two distributions are at most 2 apart."""
+        """Return the bound on ‖ρ̂ - ρ‖₁ at the stated confidence.
+
+        Two distributions are at most 2 apart.
+        """
         return min(2.0, self.radius + self.bias)
 
     @property
@@ -170,7 +173,7 @@ def estimate_occupancy(
 def shown_contributions(
     demonstrations: Demonstrations, mdp: MDP
 ) -> tuple["scipy.sparse.csr_array", Float[np.ndarray, " E"]]:
-    """Return what every episode shows of its occupancy, `[E, S]`, and the mass that it does not show, `[E]`."""
+    """Return what each episode shows of its occupancy, `[E, S]`, and the mass not shown, `[E]`."""
     demonstrations = demonstrations.infer_terminated(as_world(mdp))
     require_states(demonstrations, mdp.num_states)
     gamma = float(mdp.discount)
@@ -190,7 +193,10 @@ def as_tail(tail: str) -> str:
 
 
 def _contributions(demonstrations: Demonstrations, size: int, gamma: float, tail: str) -> "scipy.sparse.csr_array":
-    """Return x_e(s) as a sparse matrix `[E, S]`; for `chain`, the shown part alone of truncated episodes."""
+    """Return x_e(s) as a sparse matrix `[E, S]`.
+
+    For `chain`, truncated episodes have their shown part alone.
+    """
     import scipy.sparse  # Here, so that `import robustirl` stays light.
 
     weights = (1 - gamma) * gamma ** demonstrations.steps.astype(np.float64)
@@ -208,7 +214,10 @@ def _contributions(demonstrations: Demonstrations, size: int, gamma: float, tail
 
 
 def _tail(chain: "scipy.sparse.csr_array", leaving: Float[np.ndarray, " S"], gamma: float) -> Float[np.ndarray, " S"]:
-    """Return (1-γ) Σ_k γ^k (P̂ᵀ)^{k+1} μ: where the mass μ in the last states of truncated episodes goes."""
+    """Return (1-γ) Σ_k γ^k (P̂ᵀ)^{k+1} μ: where the mass μ of truncated episodes goes.
+
+    μ is the mass in their last states.
+    """
     import scipy.sparse
     import scipy.sparse.linalg as linalg
 

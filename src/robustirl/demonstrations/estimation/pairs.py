@@ -77,7 +77,7 @@ def learner_rows(mdp: MDP) -> Float[np.ndarray, "S A S"]:
 def resembled_actions(
     counts: Float[np.ndarray, "S A S"], rows: Float[np.ndarray, "S A S"], available: Bool[np.ndarray, "S A"]
 ) -> Int[np.ndarray, "S A"]:
-    """Return b(s,a), the available action whose row makes the counted outcomes of (s,a) likeliest.
+    """Return b(s,a), the available action whose row makes (s,a)'s counted outcomes likeliest.
 
     Example:
         >>> rows = np.array([[[0.9, 0.1], [0.1, 0.9]]] * 2)

@@ -53,7 +53,7 @@ def without_empty_words(column: np.ma.MaskedArray) -> np.ma.MaskedArray:
 
 
 def whole_numbers(name: str, column: np.ma.MaskedArray, row: Row, first: int = 0) -> np.ma.MaskedArray:
-    """Return a column of whole numbers, counted from `first` in the table and from 0 in the result.
+    """Return a column of whole numbers, counted from 0; in the table they count from `first`.
 
     Example:
         >>> whole_numbers("state", as_column(["1", "18.0", None]), str, first=1).tolist()

@@ -81,7 +81,10 @@ def _sniff(header: str, options: TableOptions) -> str:
 
 
 def _lines(content: bytes) -> Iterator[str]:
-    """Return the lines of a text one after another, without their ends; a list of all takes many times the file."""
+    """Return the lines of a text one after another, without their ends.
+
+    A list of all lines would take many times the size of the file.
+    """
     # Spreadsheets begin a file with a byte-order mark.
     return (line.rstrip("\n") for line in io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig"))
 
@@ -147,7 +150,7 @@ class _Rows:
 
 
 class _Comments(NamedTuple):
-    """What stands above the header: how many lines, what they say, and the first line after them."""
+    """The lines above the header: how many, what they say, and the first line after them."""
 
     height: int
     rows_due: int | None

@@ -75,7 +75,7 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
 
 
 def require_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that `save` would refuse, before the work of making something to save is done.
+    """Refuse a path that `save` would refuse, before what is to be saved is made.
 
     Example:
         >>> require_place("walks.txt")
@@ -104,7 +104,9 @@ def load(
     time_step: float | None = None,
     separator: str | None = None,
 ) -> Demonstrations:
-    r"""Read what `save` wrote, or a table made elsewhere. The log says in one line what was understood.
+    r"""Read what `save` wrote, or a table made elsewhere.
+
+    The log says in one line what was understood.
 
     Args:
         path: The file: .npz, .jsonl, .csv (.tsv) or .parquet; the other arguments are for the last two. Or a folder
@@ -165,7 +167,10 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
 
 
 def _is_missing(path: Path) -> bool:
-    """Return whether it is certain that nothing has this name; a name that cannot be looked up is another fault."""
+    """Return whether it is certain that nothing has this name.
+
+    A name that cannot be looked up is another fault.
+    """
     try:
         path.stat()
     except FileNotFoundError:

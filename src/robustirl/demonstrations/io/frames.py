@@ -21,7 +21,7 @@ def read_frame(frame: Any, **options: Any) -> Demonstrations:
 def read_columns(
     frame: Any, name: str, options: TableOptions, *, has_actions: bool | None = None, names: Mapping[str, Any] = {}
 ) -> tuple[Demonstrations, str]:
-    """Return the demonstrations in a frame called `name`, and a line that says what was understood."""
+    """Return the demonstrations in a frame called `name`, and a line on what was understood."""
     if hasattr(frame, "collect_schema") and hasattr(frame, "lazy") and callable(getattr(frame, "collect", None)):
         frame = frame.collect()  # A frame of polars that is yet to be computed.
     chosen = find_columns(name, _column_names(frame), options)

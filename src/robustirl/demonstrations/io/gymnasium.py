@@ -28,7 +28,9 @@ def rollout_gymnasium(
     horizon: int,
     seed: int,
 ) -> Demonstrations:
-    """Record episodes of `policy` in a Gymnasium environment with discrete observations and actions.
+    """Record episodes of `policy` in a Gymnasium environment.
+
+    Its observations and actions must be discrete.
 
     Args:
         env: The environment; it is reset with `seed` once and stays open.
@@ -78,7 +80,10 @@ def rollout_gymnasium(
 
 
 def discrete(what: str, space: Any) -> tuple[int, int]:
-    """Return how many values a discrete space has and the first of them; `what` names it in refusals."""
+    """Return how many values a discrete space has and the first of them.
+
+    `what` names the space in error messages.
+    """
     if not isinstance(space, spaces().Discrete):
         kind = type(space).__name__
         raise InvalidInputError(
@@ -89,7 +94,10 @@ def discrete(what: str, space: Any) -> tuple[int, int]:
 
 
 def spaces_of(env: Any) -> tuple[Any, Any]:
-    """Return the observation and action spaces of an environment, or of one that an id or a spec describes."""
+    """Return the observation and action spaces of an environment.
+
+    It may also be given by an id or a spec.
+    """
     gymnasium = require_gymnasium()
     if isinstance(env, gymnasium.Env):
         return env.observation_space, env.action_space
@@ -104,7 +112,10 @@ def spaces() -> Any:
 
 
 def _first_of(predict: Callable[..., Any]) -> Callable[[int], int]:
-    """Return a function from state to action, of one that returns an action, or an action and a state."""
+    """Return a function from state to action.
+
+    `predict` returns an action, or an action and a state.
+    """
 
     def act(state: int) -> int:
         found = predict(np.asarray(state))

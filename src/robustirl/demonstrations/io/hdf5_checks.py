@@ -12,7 +12,9 @@ from robustirl._runtime import excess, one_line
 
 
 def require_self_contained(folder: Path) -> None:
-    """Refuse a Minari folder with anything but regular files, or with an HDF5 file that leads outside itself.
+    """Refuse a Minari folder with anything but regular files.
+
+    Also refuse one with an HDF5 file that leads outside itself.
 
     Raises:
         ValueError: With the reason in words, for the caller to put into a sentence.

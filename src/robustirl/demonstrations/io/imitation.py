@@ -52,7 +52,9 @@ def read_imitation_folder(folder: Path) -> Demonstrations:
 
 
 def write_imitation_folder(demonstrations: Demonstrations, folder: Path) -> None:
-    """Write demonstrations to a new folder that `imitation.data.serialize.load` reads, whole or not at all.
+    """Write demonstrations to a new folder that `imitation.data.serialize.load` reads.
+
+    The folder is written whole or not at all.
 
     Example:
         >>> import tempfile

@@ -40,7 +40,10 @@ def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
 
 @contextlib.contextmanager
 def open_minari(dataset: "minari.MinariDataset | str") -> "Iterator[tuple[minari.MinariDataset, str]]":
-    """Open a dataset or the id of a local one, with its name; what damage raises inside becomes a sentence."""
+    """Open a dataset, or a local one by its id, and yield it with its name.
+
+    What damage raises inside becomes an `InvalidInputError`.
+    """
     name = dataset if isinstance(dataset, str) else None
     if isinstance(dataset, str):
         dataset = _local(dataset)
@@ -187,7 +190,7 @@ def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict,
 
 
 def _spaces_for(env: Any, limits: list[int]) -> tuple[dict[str, Any], list[int]]:
-    """Return the spaces of an environment, if they can hold what was recorded, and where they start."""
+    """Return an environment's spaces, if they can hold what was recorded, and where they start."""
     observations, actions = spaces_of(env)
     starts = []
     for what, space, limit in zip(("states", "actions"), (observations, actions), limits, strict=True):

@@ -29,7 +29,7 @@ def as_separator(value: str | None, option: str = "separator") -> str | None:
 
 
 def sniff_separator(header: str, names: Collection[str]) -> str:
-    """Return what separates the cells of a header: what leaves the most of the names that are looked for.
+    """Return the separator of a header: the one that gives the most cells found in `names`.
 
     Example:
         >>> sniff_separator("trip;link;where, if known", ["trip", "link"])

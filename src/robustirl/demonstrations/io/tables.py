@@ -115,7 +115,10 @@ def table(demonstrations: Demonstrations) -> dict[str, np.ma.MaskedArray]:
 
 
 def find_columns(source: str, found: Sequence[str], options: TableOptions) -> dict[str, str]:
-    """Return the table's column for each of ours that it has; refuse a table that lacks one, or has one twice."""
+    """Return the table's column for each of ours that it has.
+
+    Refuse a table that lacks a needed one, or has one twice.
+    """
     names = COLUMNS if options.time_step is None else (*COLUMNS, TIME)
     needed = NEEDED if options.time_step is None else (*NEEDED, TIME)
     chosen = {name: (options.columns or {}).get(name, name) for name in names}
@@ -139,7 +142,7 @@ def _few(names: Sequence[str], most: int = 12) -> str:
 def from_table(
     columns: Mapping[str, np.ma.MaskedArray], source: Source, options: TableOptions
 ) -> tuple[Demonstrations, str]:
-    """Return the demonstrations in the columns of a table, and a line that says what was understood."""
+    """Return the demonstrations in the columns of a table, and a line on what was understood."""
     row = source.row
     for name in ("episode", "state"):
         _require_filled(name, columns[name], row)
@@ -175,7 +178,10 @@ def _require_filled(name: str, column: np.ma.MaskedArray, row: Row) -> None:
 
 
 def _order(columns: Mapping[str, np.ma.MaskedArray], row: Row) -> tuple[Int[np.ndarray, " N"], Bool[np.ndarray, " N"]]:
-    """Return the order of the rows by episode (as they first occur) and step, and which rows begin an episode."""
+    """Return the order of the rows by episode and step, and which rows begin an episode.
+
+    Episodes are in the order in which they first occur.
+    """
     words: list[str] = [str(cell).strip() for cell in np.ma.getdata(columns["episode"]).tolist()]
     numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
     episode = np.array([numbers[word] for word in words], dtype=np.int64)

@@ -116,7 +116,10 @@ def _as_array(what: str, values: Any) -> np.ndarray:
 
 
 def _discrete(what: str, values: Any) -> np.ndarray:
-    """Return numbers of states or actions; recorders often write them as floats, or with an axis of length 1."""
+    """Return numbers of states or actions.
+
+    Recorders often write them as floats, or with an axis of length 1.
+    """
     array = _as_array(what, values)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.dtype.kind == "f" and array.size and np.all((array == np.round(array)) & (np.abs(array) < 2**53)):

@@ -34,10 +34,10 @@ def gaussian_grid_env(
     scales: ArrayLike = (1.0,) * 7,
     horizon: int = DEFAULT_HORIZON,
 ) -> "gymnasium.Env":
-    """Return a Gymnasium environment that moves as `GaussianGrid` does; it truncates after `horizon` steps.
+    """Return a Gymnasium environment that moves as `GaussianGrid` does.
 
-    The observation is the state, and `info["features"]` holds φ of it. `reset(options={"draws": array})`, with an
-    array `[T, 3]` of numbers in [0, 1), fixes the noise of the next T steps.
+    It truncates after `horizon` steps. The observation is the state, and `info["features"]` holds φ of it.
+    `reset(options={"draws": array})`, with an array `[T, 3]` of numbers in [0, 1), fixes the noise of the next T steps.
 
     Example:
         >>> env = gaussian_grid_env(noise=0.1)
@@ -53,7 +53,7 @@ def gaussian_grid_env(
 
 
 def register_gaussian_grid() -> str:
-    """Make the environment known to `gymnasium.make` and `gymnasium.make_vec`, and return its id.
+    """Register the environment for `gymnasium.make` and `gymnasium.make_vec`; return its id.
 
     Example:
         >>> import gymnasium
@@ -69,7 +69,10 @@ def register_gaussian_grid() -> str:
 
 @functools.cache
 def _env_class() -> type:
-    """Return the class, made once; a class statement at the top would import Gymnasium with the package."""
+    """Return the class, made once.
+
+    A class statement at the top of the file would import Gymnasium with the package.
+    """
     gym = require_gymnasium()
 
     class GaussianGridEnv(gym.Env):

@@ -136,7 +136,7 @@ def _open(env: Any, options: dict[str, Any]) -> Any:
 
 
 def _read(model: Any, name: str) -> tuple[Table, np.ndarray]:
-    """Return the table of an environment with its outcomes merged, and the distribution of its starts."""
+    """Return an environment's table with outcomes merged, and the distribution of its starts."""
     for attribute in ATTRIBUTES:
         if not hasattr(model, attribute):
             raise InvalidInputError(
@@ -204,7 +204,10 @@ def _needs_end(table: Table, ends: set[int]) -> bool:
 def _assemble(
     table: Table, size: int, actions: int, ends: set[int]
 ) -> tuple[Outcomes, np.ndarray, dict[int, set[float]]]:
-    """Return outcomes, R(s,a) and the rewards met on entering each state; ended episodes lead to absorbing states."""
+    """Return outcomes, R(s,a) and the rewards met on entering each state.
+
+    Ended episodes lead to absorbing states.
+    """
     end = size  # The number of the extra state, should it be needed.
     total = size + _needs_end(table, ends)
     depth = max(map(len, table.values()))

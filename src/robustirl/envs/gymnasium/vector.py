@@ -50,7 +50,10 @@ class VectorWorld:
         self.width: int = self.reset().shape[1]
 
     def reset(self) -> Float[np.ndarray, "N d"]:
-        """Begin all episodes, and return what is seen; the seed is used once, so that later episodes differ."""
+        """Begin all episodes, and return what is seen.
+
+        The seed is used once, so that later episodes differ.
+        """
         seen, _ = self.envs.reset(seed=self._seed)
         self._seed = None
         self._ages[:] = 0
@@ -113,7 +116,9 @@ def from_gymnasium_vector(
     horizon: int | None = None,
     seed: int = 0,
 ) -> VectorWorld:
-    """Return a world of a Gymnasium vector environment, for `train_policy`, `record` and `RobustImitation`.
+    """Return a world of a Gymnasium vector environment.
+
+    It is for `train_policy`, `record` and `RobustImitation`.
 
     Args:
         envs: A `gymnasium.vector.VectorEnv`, in any autoreset mode; or the name of an environment, which is then made
@@ -179,7 +184,10 @@ def _autoreset_mode(envs: Any) -> str:
 
 
 def _resets_by_mask(envs: Any) -> bool:
-    """Return whether single environments can be begun anew: in Gymnasium's own two, and where there is no autoreset."""
+    """Return whether single environments can be reset.
+
+    They can in Gymnasium's own two vector environments, and where there is no autoreset.
+    """
     vector = require_gymnasium().vector
     return (
         isinstance(envs.unwrapped, vector.SyncVectorEnv | vector.AsyncVectorEnv) or _autoreset_mode(envs) == "Disabled"

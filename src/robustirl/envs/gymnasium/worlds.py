@@ -121,7 +121,7 @@ class RobustIRLEnv(gymnasium.Env[np.int64 | int, np.int64 | int]):
         return draw(shape or drawing.block(states), self._pay.max(-1), self._ends(), self._state)
 
     def _ends(self) -> np.ndarray:
-        """Return the states that are never left, or lead for certain to one that is not, whatever is done there."""
+        """Return which states are never left, or lead for certain to one such under every action."""
         rows = self._kernel.tocoo()
         state, taken = rows.row // self._mask.shape[1], self._mask.ravel()[rows.row]
         lowest, highest = np.full(len(self._mask), len(self._mask)), np.full(len(self._mask), -1)
@@ -171,9 +171,10 @@ def gymnasium_id(name: str) -> str:
 
 
 def register_gymnasium() -> tuple[str, ...]:
-    """Make every registered environment known to Gymnasium; returns their ids. Importing this module does it once.
+    """Make every registered environment known to Gymnasium, and return their ids.
 
-    Call it again after `robustirl.envs.register`; what Gymnasium knows already stays as it is.
+    Importing this module does it once. Call it again after `robustirl.envs.register`; what Gymnasium knows already
+    stays as it is.
 
     Example:
         >>> "robustirl/GridWorld1-v0" in register_gymnasium()

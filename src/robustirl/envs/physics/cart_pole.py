@@ -80,9 +80,10 @@ class CartPole(Equations):
 
 
 class CartPoleSwingUp(CartPole):
-    """Swing the pole up from below and keep it there; the track has walls, and no episode ends early.
+    """Swing the pole up from below and keep it there.
 
-    A step pays (1 + cos θ)/2, less a hundredth of the squared distance from the middle of the track.
+    The track has walls, and no episode ends early. A step pays (1 + cos θ)/2, less a hundredth of the squared distance
+    from the middle of the track.
     """
 
     name = "cart-pole-swing-up"

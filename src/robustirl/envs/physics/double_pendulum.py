@@ -24,9 +24,10 @@ STEP, SUBSTEPS, FORCE, TRACK = 0.01, 4, 20.0, 2.4
 
 
 class DoublePendulum(Equations):
-    """Keep both rods up: an episode ends if their tip falls below three quarters of its height or the track ends.
+    """Keep both rods up.
 
-    A step pays 10, less the squared distance of the tip from its highest place and a little for speed.
+    An episode ends if their tip falls below three quarters of its height or the track ends. A step pays 10, less the
+    squared distance of the tip from its highest place and a little for speed.
     """
 
     name = "double-pendulum"
@@ -110,7 +111,10 @@ def _derivative(state: Float[Array, "6"], force: Float[Array, ""], params: Param
 
 
 def _solve(matrix: Float[Array, "3 3"], right: Float[Array, "3"]) -> Float[Array, "3"]:
-    """Return the solution by Cramer's rule: in a batch far faster than a factorization of every small matrix."""
+    """Return the solution by Cramer's rule.
+
+    In a batch this is far faster than a factorization of every small matrix.
+    """
     first, second, third = matrix
     cofactors = jnp.stack([jnp.cross(second, third), jnp.cross(third, first), jnp.cross(first, second)])
     return right @ cofactors / (first @ cofactors[0])

@@ -52,7 +52,10 @@ class Equations(abc.ABC):
         return dict(self.defaults)
 
     def check(self, parameters: Parameters) -> dict[str, Any]:
-        """Return all parameters, with those given in place of the usual ones; refuse what no world can have."""
+        """Return all parameters, with those given in place of the usual ones.
+
+        Refuse what no world can have.
+        """
         for name, value in parameters.items():
             if name not in self.defaults:
                 raise InvalidInputError(
@@ -99,7 +102,10 @@ class Equations(abc.ABC):
         return jnp.zeros(state.shape[:-1], bool)
 
     def skeleton(self, state: np.ndarray, params: Parameters) -> Segments:
-        """Return the bodies as lines to draw, each `[points, 2]`; none, unless a world says otherwise."""
+        """Return the bodies as lines to draw, each `[points, 2]`.
+
+        By default there are none.
+        """
         del state, params
         return []
 

@@ -132,7 +132,7 @@ class MujocoEquations(Equations):
         return {**{field: np.array(getattr(model, field)) for field in FIELDS}, "gravity": np.array(model.opt.gravity)}
 
     def _engine(self, params: Parameters) -> Any:
-        """Return the model for MJX in the precision at hand, with the arrays of these parameters in it."""
+        """Return the model for MJX in the current precision, with the arrays of these parameters."""
         mjx = _mjx()
         base, arrays = mjx.put_model(self.model), dict(params["model"])
         gravity = arrays.pop("gravity")
@@ -231,7 +231,10 @@ def mujoco_world(
 
 @functools.lru_cache(maxsize=16)
 def _equations(which: str, fast: bool, iterations: tuple[int, int] | None) -> MujocoEquations:
-    """Return equations by name or by file, the same object each time, so that worlds share compiled programs."""
+    """Return equations by name or by file, the same object each time.
+
+    Worlds thereby share compiled programs.
+    """
     from robustirl.envs.physics.gymnasium_models import MODELS
 
     speed: dict[str, Any] = {"iterations": (4, 8), "integrator": "euler"} if fast else {}
@@ -273,7 +276,10 @@ def _scale(model: Any, kind: str, bodies: np.ndarray, factor: float) -> None:
 def _line(
     center: Float[np.ndarray, " 3"], rotation: Float[np.ndarray, " 9"], half: float
 ) -> Float[np.ndarray, "ends=2 2"]:
-    """Return the ends of a capsule in the plane of x and z; its axis is the last column of the rotation."""
+    """Return the ends of a capsule in the plane of x and z.
+
+    Its axis is the last column of the rotation.
+    """
     axis = rotation.reshape(3, 3)[:, 2] * half
     return (center + np.outer([-1, 1], axis))[:, [0, 2]]
 
