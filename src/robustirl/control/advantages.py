@@ -36,10 +36,11 @@ def per_step_baseline(episodes: Episodes, returns: Float[Array, "T N"]) -> Float
 
 
 def critic_values(episodes: Episodes, returns: Float[Array, "T N"]) -> Float[Array, "T1 N"]:
-    """V(s_t) by ridge regression of the returns to go on the features, their squares and the time; zero at the end.
+    """Estimate V(s_t) by ridge regression of the returns to go.
 
-    Linear least squares need no learning rate of their own and no memory between batches. The value of a state that
-    ended its episode is zero, that of a state at the horizon is the regression's.
+    The regressors are the features, their squares and the time. Linear least squares need no learning rate of their own
+    and no memory between batches. The value of a state that ended its episode is zero, that of a state at the horizon
+    is the regression's.
     """
     horizon = returns.shape[0]
     time = jnp.linspace(0, 1, horizon + 1, dtype=returns.dtype)[:, None, None]

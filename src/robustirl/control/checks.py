@@ -89,7 +89,9 @@ def require_policy(world: World | HostWorld, policy: object) -> None:
 
 
 def require_one_kind(trees: Sequence[Tree], what: str = "world") -> None:
-    """Refuse worlds that differ in more than numbers, since they are to share a compiled program.
+    """Refuse worlds that differ in more than numbers.
+
+    The worlds are to share a compiled program.
 
     Example:
         >>> require_one_kind([{"mass": 1.0}, {"mass": 2.0}])

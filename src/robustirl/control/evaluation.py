@@ -49,7 +49,9 @@ def evaluate(
     mean_action: bool = True,
     key: PRNGKeyArray,
 ) -> Evaluation:
-    """Measure a policy under the true reward: by default as published, 200 episodes of at most 1000 mean actions.
+    """Measure a policy under the true reward.
+
+    The defaults are as published: 200 episodes of at most 1000 mean actions.
 
     Example:
         >>> import jax

@@ -87,7 +87,10 @@ def take_host(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run
 
 
 class Rows(NamedTuple):
-    """A row of a segment, or several along a first axis, as arrays of NumPy; the fields are those of `Segment`."""
+    """A row of a segment, or several along a first axis, as NumPy arrays.
+
+    The fields are those of `Segment`.
+    """
 
     features: Float[np.ndarray, "*T N d"]
     next_features: Float[np.ndarray, "*T N d"]
@@ -106,7 +109,10 @@ class Rows(NamedTuple):
         return Segment(*fields)
 
     def with_repeats(self, other: "Rows", kept: Bool[np.ndarray, " N"]) -> "Rows":
-        """Return the row in which environments that are not kept repeat another row, and report no episode."""
+        """Return the row in which environments that are not kept repeat another row.
+
+        These environments report no episode.
+        """
         mix = lambda new, old: np.where(kept.reshape(-1, *[1] * (new.ndim - 1)), new, old)  # noqa: E731
         mixed = Rows(*map(mix, self, other))
         return mixed._replace(returns=np.where(kept, mixed.returns, np.nan), lengths=np.where(kept, mixed.lengths, 0))
@@ -166,9 +172,10 @@ def collect_segment(
 def episodes_of(
     world: HostWorld, policy: GaussianPolicy, *, episodes: int, mean_action: bool, key: PRNGKeyArray
 ) -> list[Rows]:
-    """Return whole episodes of a policy from their start, each with arrays `[T, 1]` or `[T, 1, d]`.
+    """Return whole episodes of a policy from their start.
 
-    All environments begin anew, and each gives its first episode; more rounds follow if more episodes are asked for.
+    Each episode has arrays `[T, 1]` or `[T, 1, d]`. All environments begin anew, and each gives its first episode; more
+    rounds follow if more episodes are asked for.
     """
     scale, alone = Scale.empty(world.width), Players(policy, policy)
     whole: list[Rows] = []

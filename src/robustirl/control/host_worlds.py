@@ -51,6 +51,9 @@ class HostWorld(Protocol):
 
 
 class HostField(eqx.Module):
-    """Hold such environments where a training of other worlds holds copies of a world; it is not traced."""
+    """Hold a `HostWorld` where a training of other worlds holds copies of a world.
+
+    It is not traced.
+    """
 
     world: Any = eqx.field(static=True)

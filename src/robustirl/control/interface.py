@@ -66,10 +66,11 @@ class RewardedWorld(World, Protocol):
 
 
 def action_units(world: Any) -> Float[np.ndarray, " a"] | None:
-    """Return the largest size of each number of an action, in which policies learn to act; None if all are one.
+    """Return the largest size of each number of an action; None if all are one.
 
-    A deviation of 0.6 is then as much exploration where torques reach ±2 as where they reach ±1. Numbers without bounds
-    have the unit one. None keeps the programs of most worlds free of a multiplication by one.
+    Policies learn to act in these units. A deviation of 0.6 is then as much exploration where torques reach ±2 as where
+    they reach ±1. Numbers without bounds have the unit one. None keeps the programs of most worlds free of a
+    multiplication by one.
 
     Example:
         >>> from robustirl.envs import physics

@@ -21,7 +21,9 @@ LOG_DEVIATIONS = (-7.0, 4.0)
 
 
 class GaussianPolicy(ScopedModule):
-    """A Gaussian policy whose mean is a network of tanh layers; without hidden layers it is linear.
+    """A Gaussian policy whose mean is a network of tanh layers.
+
+    Without hidden layers it is linear.
 
     Attributes:
         weights: One matrix a layer, `[inputs, outputs]`; the first takes the features, the last gives the mean.
@@ -58,7 +60,10 @@ class GaussianPolicy(ScopedModule):
         return hidden @ self.weights[-1]
 
     def act(self, features: Float[Array, "*n d"], normals: Float[Array, "*n a"]) -> Float[Array, "*n a"]:
-        """Return the action μ + σ z that these standard normal numbers z stand for; zeros give the mean action."""
+        """Return the action μ + σ z for these standard normal numbers z.
+
+        Zeros give the mean action.
+        """
         return self.mean(features) + self.deviation * normals
 
     def log_density(self, features: Float[Array, "*n d"], actions: Float[Array, "*n a"]) -> Float[Array, "*n"]:

@@ -70,7 +70,9 @@ def surrogate(
     sampler: GaussianPolicy | None = None,
     clip: float = 0.2,
 ) -> Float[Array, ""]:
-    """(1/N) Σ_i Σ_t w_t log π(a_t|s_t), whose gradient is Algorithm 4's; with a sampler, PPO's clipped objective.
+    """Return (1/N) Σ_i Σ_t w_t log π(a_t|s_t), or with a sampler PPO's clipped objective.
+
+    The gradient of the former is that of Algorithm 4.
 
     Args:
         policy: π, to be differentiated.
@@ -109,7 +111,10 @@ def regularizer(
     bounds: tuple[Float[Array, " a"], Float[Array, " a"]],
     config: PolicyGradientConfig,
 ) -> Float[Array, ""]:
-    """Return the entropy of both sides, less what mean actions far out of bounds cost, per step and as configured."""
+    """Return the entropy of both sides less the cost of mean actions far out of bounds.
+
+    The cost is per step. Both are weighted as configured.
+    """
     low, high = bounds
     middle, half = (low + high) / 2, config.reach * (high - low) / 2
 
@@ -154,7 +159,10 @@ class Ascent(eqx.Module):
 
 
 def optimizer(config: PolicyGradientConfig, steps: int) -> optax.GradientTransformation:
-    """Return Adam for both sides, each with its own falling rate and its own bound on the gradient if any."""
+    """Return Adam for both sides, each with its own falling rate.
+
+    If `config.gradient_norm` is set, the gradient of each side is bounded separately.
+    """
     updates = steps * (config.epochs if config.method == "ppo" else 1)
 
     def side(rate: float) -> optax.GradientTransformation:
@@ -184,7 +192,10 @@ def ascend(
     config: PolicyGradientConfig,
     steps: int,
 ) -> tuple[Ascent, Bool[Array, ""]]:
-    """Return one of `steps` updates of both sides, and whether all is finite in it; if not, the state is as it was."""
+    """Return the state after one of `steps` updates of both sides, and whether all is finite.
+
+    If not, the state is as it was.
+    """
     rule = optimizer(config, steps)
 
     def follow(gradient: Players, at: Ascent) -> Ascent:

@@ -209,7 +209,7 @@ def improve(
 
 
 def folded(policy: GaussianPolicy, scale: Scale, units: Float[Array, " a"] | None = None) -> GaussianPolicy:
-    """Return the same policy as a function of features that are not scaled, with actions that are not in units.
+    """Return the same policy for features that are not scaled and actions that are not in units.
 
     Example:
         >>> policy = network_policy(2, 1, hidden=(4,), key=jax.random.key(0))
@@ -243,7 +243,10 @@ def _clipped(
     mask: Array,
     clip: float,
 ) -> Float[Array, ""]:
-    """Return the clipped objective of one side, the mean over all steps; those of the other side count as zero."""
+    """Return the clipped objective of one side, the mean over all steps.
+
+    Steps of the other side count as zero.
+    """
     ratio = jnp.exp(jnp.clip(jnp.where(mask, policy.log_density(inputs, actions) - old, 0), -20, 20))
     terms = jnp.minimum(ratio * weights, jnp.clip(ratio, 1 - clip, 1 + clip) * weights)
     return jnp.where(mask, terms, 0).mean()
@@ -270,7 +273,10 @@ def _advantages(
     discount: Float[Array, ""],
     decay: float,
 ) -> Float[Array, "T N"]:
-    """Return GAE. A state that ended an episode is worth nothing; one at the horizon what the critic says."""
+    """Return the generalized advantage estimates (GAE).
+
+    A state that ended an episode has the value zero. A state at the horizon has the critic's value.
+    """
     errors = rewards + discount * jnp.where(segment.terminated, 0, after) - values
 
     def back(later: Float[Array, " N"], row: Any):

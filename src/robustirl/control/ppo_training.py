@@ -245,7 +245,9 @@ STRETCHES = 20
 
 
 def in_stretches(updates: int) -> int:
-    """Return a number of updates that consists of equal stretches, so that one program takes them all.
+    """Return a number of updates that consists of equal stretches.
+
+    One program then takes them all.
 
     Example:
         >>> in_stretches(3), in_stretches(146)
@@ -256,7 +258,9 @@ def in_stretches(updates: int) -> int:
 
 
 def stretch_of(updates: int) -> int:
-    """Return how many updates a stretch has, of a number that `in_stretches` returned: as many as divide it.
+    """Return how many updates a stretch has, given a number that `in_stretches` returned.
+
+    The result divides that number.
 
     Example:
         >>> stretch_of(3), stretch_of(147), stretch_of(756)

@@ -124,7 +124,9 @@ def as_chance(alpha: object) -> Float[Array, ""]:
 
 @working_precision
 def normals(uniforms: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """Return standard normal numbers from uniform ones in [0, 1), by the inverse distribution function.
+    """Return standard normal numbers from uniform ones in [0, 1).
+
+    They are computed by the inverse distribution function.
 
     Example:
         >>> from robustirl._runtime import as_float

@@ -59,7 +59,10 @@ class Segment(eqx.Module):
 
 
 class Field(eqx.Module):
-    """N copies of a world side by side: all alike, or each with parameters of its own (domain randomization)."""
+    """N copies of a world side by side.
+
+    All are alike, or each has parameters of its own (domain randomization).
+    """
 
     world: Any
     each: bool = eqx.field(static=True)
@@ -98,7 +101,10 @@ class Field(eqx.Module):
 
 
 def start(field: Field, count: int, horizon: int, key: PRNGKeyArray) -> Walkers:
-    """Begin N episodes, at ages spread over the horizon so that they are not all cut off in the same segment."""
+    """Begin N episodes at ages spread over the first half of the horizon.
+
+    They are then not all cut off in the same segment.
+    """
     states = field.initial(jax.random.split(key, count))
     ages = jnp.arange(count) * (horizon // 2) // max(count, 1)
     return Walkers(states, ages, jnp.zeros(count, dtype=float))

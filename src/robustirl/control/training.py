@@ -39,7 +39,9 @@ class TrainingHistory(ScopedModule):
 
 
 class Training(ScopedModule):
-    """The outcome of `train` or `solve_game`: the last valid policies, the history, and whether all steps were valid.
+    """The outcome of `train` or `solve_game`: the last valid policies and the history.
+
+    The property `valid` says whether all steps were valid.
 
     Attributes:
         player: π_pl.
@@ -53,7 +55,10 @@ class Training(ScopedModule):
 
     @property
     def valid(self) -> Bool[Array, "*batch"]:
-        """Whether every step had finite numbers. Policy gradients have no other certificate; returns are measured."""
+        """Return whether every step had finite numbers.
+
+        Policy gradients have no other certificate. Returns are measured.
+        """
         return self.history.valid.all(-1)
 
     @property
@@ -129,7 +134,7 @@ def solve_game(
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> Training:
-    """Return policies for the game of a world with its true reward: max over the player, min over the opponent.
+    """Solve a world's game with its true reward: max over the player, min over the opponent.
 
     Args:
         world: The world, with a reward.
@@ -163,11 +168,12 @@ def train_expert(
     key: PRNGKeyArray,
     throw: bool = True,
 ) -> Training:
-    """Return an expert for a world: the single-player case α = 1 of `solve_game`, the best of several attempts.
+    """Return an expert for a world: the best of several attempts at `solve_game` with α = 1.
 
-    A policy gradient may settle where waiting looks better than crossing (in GaussianGrid with much noise, one attempt
-    in five does), or on a long way round. Attempts differ in their draws alone, and are compared by their measured mean
-    return: at a noise of 0.15 the best of three has -226 and the best of eight -217.
+    This is the single-player case. A policy gradient may settle where waiting looks better than crossing (in
+    GaussianGrid with much noise, one attempt in five does), or on a long way round. Attempts differ in their draws
+    alone, and are compared by their measured mean return: at a noise of 0.15 the best of three has -226 and the best of
+    eight -217.
 
     Example:
         >>> from robustirl.envs import GaussianGrid

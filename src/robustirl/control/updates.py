@@ -49,7 +49,10 @@ class Learned(Judge):
 
 
 class Setting(eqx.Module):
-    """What does not change during a training; policies act in `units` of the world's actions, if there are some."""
+    """What does not change during a training.
+
+    Policies act in `units` of the world's actions, if there are some.
+    """
 
     field: Any
     units: Float[Array, "*batch a"] | None
@@ -97,7 +100,10 @@ def learn(
     judging: PRNGKeyArray,
     steps: PRNGKeyArray,
 ) -> tuple[Agents, Tree, Progress]:
-    """Judge a segment and improve the policies, once; return the agents, the judge's memory, and means to log."""
+    """Judge a segment and improve the policies, once.
+
+    Return the agents, the judge's memory, and means to log.
+    """
     memory, rewards, report = judge.judge(memory, segment, judging)
     agents = improve(agents, segment, rewards, discount, config, updates, steps)
     ended = (segment.lengths > 0).sum()

@@ -21,7 +21,9 @@ def absorbing_states(mdp: MDP) -> Bool[np.ndarray, " S"]:
 def never_left(
     next_states: Int[np.ndarray, "S A K"], probabilities: Float[np.ndarray, "S A K"]
 ) -> Bool[np.ndarray, " S"]:
-    """Return which states no listed successor of positive probability leaves, before a world is built from the lists.
+    """Return which states have no listed successor of positive probability but themselves.
+
+    The lists are those from which a world is yet to be built.
 
     Example:
         >>> never_left(np.array([[[0, 1]], [[1, 0]]]), np.array([[[0.5, 0.5]], [[1.0, 0.0]]])).tolist()

@@ -32,7 +32,7 @@ def require_callable(name: str, value: object, needed: str) -> None:
 
 
 def as_list(name: str, value: object, needed: str) -> list[Any]:
-    """Return the items of a sequence as a list; refuse what has none, such as a number or a text.
+    """Return the items of a sequence as a list; refuse what has none, such as a number or text.
 
     Example:
         >>> as_list("the worlds", 5, "a sequence of worlds")
@@ -48,7 +48,9 @@ def as_list(name: str, value: object, needed: str) -> list[Any]:
 def as_number_between(
     name: str, value: object, low: float, high: float, *, open_low: bool = False, open_high: bool = False
 ) -> float:
-    """Return `value` as a number from `low` to `high`, without the ends that are open, or refuse it.
+    """Return `value` as a number from `low` to `high`, or refuse it.
+
+    Ends that are open are excluded.
 
     Example:
         >>> as_number_between("a chance", 0.5, 0, 1)

@@ -146,7 +146,9 @@ class BandedKernel(ListedKernel):
 def banded_or_lists(
     next_states: np.ndarray, probabilities: np.ndarray, *, leaky: bool = False
 ) -> BandedKernel | SuccessorKernel:
-    """Return the kernel of these successors `[S, A, K]`, as diagonals where few suffice, else as lists.
+    """Return the kernel of these successors `[S, A, K]` as diagonals or as lists.
+
+    Diagonals are used where few of them suffice.
 
     Example:
         >>> banded_or_lists(np.array([[[1]], [[1]]]), np.ones((2, 1, 1))).offsets

@@ -51,14 +51,20 @@ class AbstractChain(DeviceModule):
 
     @abc.abstractmethod
     def sparse_part(self) -> "scipy.sparse.csr_array":
-        """Return the chain without its rank-one part as a sparse matrix `[S, S]` on the host; not inside `jit`."""
+        """Return the chain without its rank-one part as a sparse matrix `[S, S]` on the host.
+
+        Do not call it inside `jit`.
+        """
 
     def rank_one(self) -> RankOne | None:
         """Return the rank-one part, P = B + w uᵀ, if the chain is stored with one."""
         return None
 
     def halves(self) -> AbstractHalves | None:
-        """Return the chain cut by a set of states that do not lead to one another, if one is known (`halves.py`)."""
+        """Return the chain cut by a set of states that do not lead to one another (`halves.py`).
+
+        The result is None if no such set is known.
+        """
         return None
 
 
@@ -156,10 +162,11 @@ class ListChain(AbstractChain):
 
 
 class BandedChain(AbstractChain):
-    """A chain that moves by few fixed distances: P(s+d_j|s) = w(j,s), zero where s+d_j is no state.
+    """A chain that moves by few fixed distances: P(s+d_j|s) = w(j,s).
 
-    Both products are sums of shifted vectors. They read memory in order, and need neither gather nor scatter. The
-    diagonals are separate vectors, not rows of an array: XLA would compute all rows of an array for each of them.
+    The weight w(j,s) is zero where s+d_j is no state. Both products are sums of shifted vectors. They read memory in
+    order, and need neither gather nor scatter. The diagonals are separate vectors, not rows of an array: XLA would
+    compute all rows of an array for each of them.
     """
 
     weights: tuple[Float[Array, " S"], ...]

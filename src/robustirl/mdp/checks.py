@@ -27,7 +27,10 @@ def _readable(leaf: object) -> bool:
 
 
 def in_host_memory(*arrays: object) -> bool:
-    """Return whether NumPy can compute with these arrays where they are, which needs no program for every size."""
+    """Return whether NumPy can compute with these arrays where they are.
+
+    NumPy needs no compiled program for each size.
+    """
     leaves = jax.tree.leaves(arrays)
     if not concrete(leaves) or jax.default_backend() != "cpu":
         return False
@@ -120,7 +123,7 @@ def as_positive(name: str, value: object) -> float:
 
 
 def as_number(name: str, value: object) -> float:
-    """Return `value` as a float: NaN if it is no single number, infinite if it is too large for one.
+    """Return `value` as a float: NaN if it is no single number, infinite if it is too large.
 
     Example:
         >>> as_number("α", 1), as_number("α", "1"), as_number("α", b"1"), as_number("α", 10**400)
@@ -158,9 +161,10 @@ def require_discount(value: object) -> float:
 
 
 def normalized(array: np.ndarray) -> np.ndarray:
-    """Return distributions along the last axis, freed of the rounding that a check forgives; rows of zeros stay.
+    """Return distributions along the last axis without the rounding that a check tolerates.
 
-    A row that sums to 1 + 1e-10 would make the bounds that divide by 1 - γ false where γ is near enough to one.
+    Rows of zeros stay. A row that sums to 1 + 1e-10 would make the bounds that divide by 1 - γ false where γ is near
+    enough to one.
     """
     array = array.astype(np.float64)
     sums = array.sum(-1, keepdims=True)
@@ -169,7 +173,10 @@ def normalized(array: np.ndarray) -> np.ndarray:
 
 
 def require_unmasked(name: str, array: object) -> None:
-    """Refuse a NumPy masked array with a masked entry, whose hidden value would be computed with."""
+    """Refuse a NumPy masked array with a masked entry.
+
+    Computations would use the hidden value of that entry.
+    """
     index = _first_masked(array)
     if index is not None:
         where = f"entry {list(index)} of it is masked" if index else "it is masked"

@@ -48,7 +48,9 @@ def as_kernel(
 
 
 def compact_kernel(probabilities: ArrayLike) -> AbstractKernel:
-    """Return the kernel of an array `[S, A, S]`: as an array if it is small or full, else as diagonals or lists.
+    """Return the kernel of an array `[S, A, S]` as an array, as diagonals or as lists.
+
+    It is stored as an array if it is small or full.
 
     Example:
         >>> ring = np.roll(np.eye(300), 1, axis=1)[:, None]

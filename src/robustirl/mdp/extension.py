@@ -13,9 +13,10 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def extend_states(mdp: MDP, num_states: int) -> MDP:
-    """Return the world with further states after its own, which are reached from nowhere and never left.
+    """Return the world with further states after its own.
 
-    Nothing changes for the other states: their values, policies and occupancies are those of the world itself.
+    No other state reaches the further states, and they are never left. Nothing changes for the other states: their
+    values, policies and occupancies are those of the world itself.
 
     Args:
         mdp: The world.
@@ -43,7 +44,7 @@ def extend_states(mdp: MDP, num_states: int) -> MDP:
 
 @working_precision
 def extend_array(array: ArrayLike, mdp: MDP) -> Float[Array, "..."]:
-    """Return an array `[S, ...]` of the states of a world, such as a reward, with zeros for the states it got since.
+    """Return an array `[S, ...]`, such as a reward, with zeros for the states added to a world.
 
     Example:
         >>> extend_array([1.0, 2.0], MDP(np.eye(3)[:, None], discount=0.5)).tolist()

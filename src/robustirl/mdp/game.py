@@ -12,9 +12,10 @@ from robustirl.types import ArrayLike
 
 
 class MarkovGame(DeviceModule):
-    """The two-player zero-sum game on a world: T^{two,L,α} = α T(·|s,a_pl) + (1-α) T(·|s,a_op) (Section 4.3).
+    """The two-player zero-sum game on a world (Section 4.3).
 
-    With probability α the player's action is executed, otherwise the opponent's; α = 1 is the world itself.
+    Its kernel is T^{two,L,α} = α T(·|s,a_pl) + (1-α) T(·|s,a_op). With probability α the player's action is executed,
+    otherwise the opponent's; α = 1 is the world itself.
 
     Args:
         mdp: The world.
@@ -40,12 +41,17 @@ class MarkovGame(DeviceModule):
 
 
 def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:
-    """Return α as a checked number in (0, 1]: the probability that the player's action is the one executed."""
+    """Return α as a checked number in (0, 1].
+
+    It is the probability that the player's action is the one executed.
+    """
     return checks.as_number_within("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
 
 
 def as_local_alpha(alpha: ArrayLike, mdp: MDP) -> Float[Array, ""] | Float[Array, "S A"]:
-    """Return α as a checked number, or as checked numbers `[S, A]` from one a state or one a state and action.
+    """Return α as a checked number, or as checked numbers `[S, A]`.
+
+    The latter are made from one number a state, or from one a state and action.
 
     Example:
         >>> as_local_alpha([0.5, 1.0], MDP([[[1.0, 0.0]], [[0.0, 1.0]]], discount=0.5)).tolist()
@@ -74,7 +80,10 @@ def as_local_alpha(alpha: ArrayLike, mdp: MDP) -> Float[Array, ""] | Float[Array
 
 
 def as_game(game: MarkovGame | MDP) -> MarkovGame:
-    """Return a game as it is, or a world as the game without an opponent; cast to the precision in use."""
+    """Return a game as it is, or a world as the game without an opponent.
+
+    The result is cast to the precision in use.
+    """
     if isinstance(game, MarkovGame):
         return game if game.alpha.dtype == game.mdp.initial.dtype == working_dtype() else in_working_precision(game)
     return MarkovGame(as_world(game))

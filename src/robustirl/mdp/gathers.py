@@ -20,7 +20,10 @@ def take(value: Float[AnyArray, " N"], places: Int[Array, "*n"]) -> Float[Array,
 
 
 def by_action(measure: Float[AnyArray, "S A"]) -> list[Float[Array, " S"]] | Float[Array, "A S"]:
-    """Return one vector for each action; of many actions one array, whose program is no longer for more of them."""
+    """Return one vector for each action, or one array if there are many actions.
+
+    The program for an array does not grow with the number of actions.
+    """
     if measure.shape[1] > MOST_UNROLLED:
         return jnp.asarray(measure).T
     return [jnp.asarray(measure[:, a]) for a in range(measure.shape[1])]

@@ -53,7 +53,7 @@ def _block(value: Float[Array, " n"], strip: int) -> Float[Array, " b"]:
 
 
 def _gathered(block: Float[Array, " b"], strip: int) -> Float[Array, " n"]:
-    """Return a device's part of a measure: its own, and what the strips of its neighbors have for it."""
+    """Return a device's part of a measure: its own, and what its neighbors' strips have for it."""
     if strip == 0:
         return block
     own = block[strip:-strip]
@@ -110,7 +110,9 @@ class HaloChain(AbstractChain):
 
 
 class HaloKernel(ListedKernel):
-    """A kernel of successor lists whose states are spread over devices; `shard_states` makes one.
+    """A kernel of successor lists whose states are spread over devices.
+
+    `shard_states` makes one.
 
     Attributes:
         places: `[K, B, S]`, the successors, as numbers in the block of the device that holds the state; B is |A|, or 1
@@ -173,7 +175,10 @@ class HaloKernel(ListedKernel):
         return self.to_lists().sample(states, actions, key=key)
 
     def to_lists(self) -> SuccessorKernel:
-        """Return the same kernel with the numbers of the world, as lists that every device may read anywhere."""
+        """Return the same kernel as lists in the numbers of the world.
+
+        Every device may read these lists anywhere.
+        """
         places = _global(self.places, self.strip, self.mesh)
         lists = jnp.broadcast_to(places, self.weights.shape)
         return SuccessorKernel(*(jnp.transpose(array, (2, 1, 0)) for array in (lists, self.weights)), leaky=self.leaky)
@@ -194,7 +199,9 @@ def farthest_move(places: Int[AnyArray, "K B S"], weights: Float[AnyArray, "K A 
 def local_places(
     places: Int[AnyArray, "K B n"], first: int | Int[AnyArray, " n"], size: int, strip: int
 ) -> Int[AnyArray, "K B n"]:
-    """Return the successors as numbers in the block of a device whose states begin at `first`; unused ones clipped.
+    """Return the successors as numbers in the block of a device whose states begin at `first`.
+
+    Unused successors are clipped.
 
     Example:
         >>> local_places(np.array([[[3, 4, 7]]]), 4, 3, 1).tolist()  # States 4, 5 and 6, and one on either side.

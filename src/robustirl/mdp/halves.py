@@ -74,7 +74,9 @@ class AbstractHalves(eqx.Module):
 
 
 class ShiftedHalves(AbstractHalves):
-    """Halves of a banded chain: the cells of one color in the order of their numbers, and moves as shifts among them.
+    """Halves of a banded chain: the cells of one color, and moves as shifts among them.
+
+    The cells of one color are in the order of their numbers.
 
     Attributes:
         stays: P(s|s), by color.
@@ -144,7 +146,9 @@ def shifted_halves(
 
 
 def coloring_row(offsets: tuple[int, ...], weights: Float[np.ndarray, "J A S"]) -> int | None:
-    """Return the cells of a row such that every move changes the color of a cell; 1 for odd moves; None if there is no.
+    """Return the number of cells in a row such that every move changes the color of a cell.
+
+    It is 1 for odd moves, and None if there is no such number.
 
     Example:
         >>> coloring_row((-1, 0, 1), np.ones((3, 1, 9)))
@@ -165,7 +169,7 @@ def coloring_row(offsets: tuple[int, ...], weights: Float[np.ndarray, "J A S"]) 
 
 
 def _changes_color(offset: int, moving: Bool[np.ndarray, " S"], row: int) -> bool:
-    """Return whether a move changes the color of every cell, and never leaves a row by its columns."""
+    """Return whether a move changes each cell's color and never leaves a row by its columns."""
     rows, columns = _rows_and_columns(offset, row)
     target = np.arange(row) + columns
     inside = (target >= 0) & (target < row)
@@ -263,7 +267,9 @@ class ListedHalves(AbstractHalves):
 def halved_lists(
     places: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J S"], chosen: Bool[np.ndarray, " S"]
 ) -> HalvedLists | None:
-    """Return lists cut by an independent set of states, built on the host; None if the lists are too long to gain.
+    """Return lists cut by an independent set of states, built on the host.
+
+    The result is None if the lists are too long for a gain.
 
     Example:
         >>> ring = halved_lists(np.array([[1, 2, 3, 0]]), np.ones((1, 4), bool), np.array([True, False, True, False]))

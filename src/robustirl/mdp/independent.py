@@ -20,7 +20,9 @@ SIZES = 64  # Of sets of one world: a set that is smaller by so small a share of
 
 
 def independent_states(pattern: "scipy.sparse.csr_array") -> Bool[np.ndarray, " S"] | None:
-    """Return which states belong to an independent set, given which lead to which; None if the set is too small.
+    """Return which states belong to an independent set; None if the set is too small.
+
+    `pattern` says which states lead to which.
 
     Example:
         >>> import scipy.sparse
@@ -42,10 +44,10 @@ def independent_states(pattern: "scipy.sparse.csr_array") -> Bool[np.ndarray, " 
 
 
 def _priorities(links: "scipy.sparse.csr_array") -> Float[np.ndarray, " S"]:
-    """Return a number for every state, none twice; at least one for the larger of the two colors of its part.
+    """Return a number for every state, none twice.
 
-    The colors are even and odd distances from the first state of a part. A further state that leads to all of these
-    first ones makes the search of all parts one.
+    The number is at least one in the larger of the two colors of a part. The colors are even and odd distances from the
+    first state of a part. A further state that leads to all of these first ones makes the search of all parts one.
     """
     import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
 
@@ -81,7 +83,7 @@ def _distances(links: "scipy.sparse.csr_array", start: int) -> tuple[Int[np.ndar
 
 
 def _by_priority(links: "scipy.sparse.csr_array", priority: Float[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
-    """Return the states that are chosen, round by round, until every other state has a neighbor among them."""
+    """Return the states chosen round by round until every other state has a neighbor among them."""
     rows = np.repeat(np.arange(len(priority)), np.diff(links.indptr))
     columns = links.indices
     chosen, open_ = np.zeros(len(priority), bool), np.ones(len(priority), bool)
@@ -98,7 +100,10 @@ def _by_priority(links: "scipy.sparse.csr_array", priority: Float[np.ndarray, " 
 
 
 def _rounded(chosen: Bool[np.ndarray, " S"], links: "scipy.sparse.csr_array") -> Bool[np.ndarray, " S"]:
-    """Return so many of the states that worlds of one size mostly share compiled programs; all in a bipartite world."""
+    """Return so many of the states that worlds of one size mostly share compiled programs.
+
+    In a bipartite world these are all chosen states.
+    """
     others = ~chosen
     rows = np.repeat(np.arange(chosen.size), np.diff(links.indptr))
     if not (others[rows] & others[links.indices]).any():

@@ -93,9 +93,9 @@ def _present(flat: Float[Array, " N"], row: Int[Array, " S"]) -> Float[Array, " 
 def list_predecessors(
     targets: Int[np.ndarray, "J S"], used: Bool[np.ndarray, "J S"], chosen: Bool[np.ndarray, " S"] | None = None
 ) -> PredecessorList:
-    """Return the predecessors of a list of successors, leaving out the entries that are not used; on the host.
+    """Return the predecessors of a list of successors, without the entries that are not used.
 
-    If an independent set of states is `chosen`, the lists are also cut by it.
+    They are listed on the host. If an independent set of states is `chosen`, the lists are also cut by it.
 
     Example:
         >>> found = list_predecessors(np.array([[1, 1, 0]]), np.array([[True, True, True]]))

@@ -65,7 +65,10 @@ class AbstractKernel(DeviceModule):
 
     @abc.abstractmethod
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
+        """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a).
+
+        This is the adjoint of `expect`.
+        """
 
     @abc.abstractmethod
     def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> AbstractChain:
@@ -98,7 +101,10 @@ class AbstractKernel(DeviceModule):
 
     @abc.abstractmethod
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """Return one sparse matrix `[S·A, S]` on the host whose row s·|A| + a is T(·|s,a); not inside `jit`."""
+        """Return one sparse matrix `[S·A, S]` on the host whose row s·|A| + a is T(·|s,a).
+
+        Do not call it inside `jit`.
+        """
 
     @abc.abstractmethod
     def to_array(self) -> Float[Array, "S A S"]:
@@ -106,7 +112,7 @@ class AbstractKernel(DeviceModule):
 
     @abc.abstractmethod
     def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
-        """Return the kernel with the lowest expected next values among those within ℓ1 distance `radius` of each row.
+        """Return the kernel of lowest expected next values within ℓ1 distance `radius` of each row.
 
         Half the radius is the mass of a row that moves: away from its successors of highest value, to the
         one state of lowest value. Rows of zeros stay; `worst_case(-value, radius)` has the highest expected values.
@@ -114,23 +120,38 @@ class AbstractKernel(DeviceModule):
 
     @property
     def diagonals(self) -> tuple[int, ...] | None:
-        """The distances s' - s of all moves, the rank-one part aside, if the kernel is stored by them."""
+        """Return the distances s' - s of all moves, if the kernel is stored by them.
+
+        Moves of the rank-one part are left out.
+        """
         return None
 
     def rank_one(self) -> RankOne | None:
-        """Return the rank-one part, T = (1-w) B + w u wherever there is an action, if the kernel is stored with one."""
+        """Return the rank-one part, if the kernel is stored with one.
+
+        Then T = (1-w) B + w u wherever there is an action.
+        """
         return None
 
     def halves(self) -> AbstractHalves | None:
-        """Return the kernel cut by a set of states that do not lead to one another, if one is known (`halves.py`)."""
+        """Return the kernel cut by a set of states that do not lead to one another (`halves.py`).
+
+        The result is None if no such set is known.
+        """
         return None
 
     def successor_lists(self) -> "SuccessorKernel | None":
-        """Return B, the kernel without its rank-one part, as lists of successors; None if it has no short ones."""
+        """Return B, the kernel without its rank-one part, as lists of successors.
+
+        The result is None if B has no short lists.
+        """
         return None
 
     def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
-        """Return a function of `first` and `last` that gives the rows of these states as an array on the host."""
+        """Return a function of `first` and `last` that gives the rows of these states.
+
+        The rows are an array on the host.
+        """
         matrix = self.to_sparse()
         actions, states = self.num_actions, self.num_states
 
@@ -140,32 +161,42 @@ class AbstractKernel(DeviceModule):
         return read
 
     def padded(self, states: int, actions: int) -> "AbstractKernel | None":
-        """Return this kernel among more states and actions, built on the host; None if the kernel cannot be padded.
+        """Return this kernel among more states and actions, built on the host.
 
-        The further states are reached from nowhere else and are left by nothing: action 0 stays in them. Further
-        actions have rows of zeros.
+        The result is None if the kernel cannot be padded. The further states are reached from nowhere else and are left
+        by nothing: action 0 stays in them. Further actions have rows of zeros.
         """
         del states, actions
         return None
 
     def extended(self, states: int) -> "AbstractKernel":
-        """Return this kernel among more states, as it is stored and built on the host; see `padded` for what they do.
+        """Return this kernel among more states, as it is stored and built on the host.
 
-        In difference to `padded` it is for worlds of any size, and raises where a kernel cannot be extended.
+        See `padded` for what the further states do. In difference to `padded` it is for worlds of any size, and raises
+        where a kernel cannot be extended.
         """
         del states
         raise InvalidInputError(f"a {type(self).__name__} cannot be given further states; make lists of it first.")
 
     def order_key(self) -> Array | None:
-        """Return an array that exists as long as this kernel, if `reordered` is there; None if the order is fixed."""
+        """Return an array that exists as long as this kernel; None if the order is fixed.
+
+        A kernel that returns an array implements `reordered`.
+        """
         return None
 
     def neighbors(self) -> "scipy.sparse.csr_array":
-        """Return which states lead to which, as a sparse matrix `[S, S]` on the host; not inside `jit`."""
+        """Return which states lead to which, as a sparse matrix `[S, S]` on the host.
+
+        Do not call it inside `jit`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
 
     def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "AbstractKernel":
-        """Return the kernel in another order of states: place i has state `order[i]`, and state s place `rank[s]`."""
+        """Return the kernel in another order of states.
+
+        Place i has state `order[i]`, and state s has place `rank[s]`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
 
     def staying(self) -> Float[Array, "S A"]:
@@ -311,7 +342,10 @@ def _check_kernel(array: np.ndarray, leaky: bool) -> None:
 
 
 def require_row_sums(sums: np.ndarray, leaky: bool) -> None:
-    """Refuse rows T(·|s,a) that sum to neither one nor zero; in a leaky kernel, rows that sum to more than one."""
+    """Refuse rows T(·|s,a) that sum to neither one nor zero.
+
+    In a leaky kernel, refuse only rows that sum to more than one.
+    """
     tolerance = sum_tolerance(sums.dtype)
     bad = sums > 1 + tolerance if leaky else (np.abs(sums - 1) > tolerance) & (sums != 0)
     if bad.any():

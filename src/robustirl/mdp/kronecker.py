@@ -153,7 +153,10 @@ class KroneckerKernel(ListedKernel):
 
 
 class PolicyChain(AbstractChain):
-    """The chain of a policy as a product with the kernel and a sum over actions: for kernels without a shorter form."""
+    """The chain of a policy as a product with the kernel and a sum over actions.
+
+    It is for kernels without a shorter form.
+    """
 
     kernel: AbstractKernel
     policy: Float[Array, "S A"]

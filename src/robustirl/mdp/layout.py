@@ -24,7 +24,9 @@ Lists = tuple[Int[np.ndarray, "K B S"], Float[np.ndarray, "K A S"]]
 
 
 def laid_out(next_states: Int[np.ndarray, "S A k"], probabilities: Float[np.ndarray, "S A k"]) -> Lists:
-    """Return the lists with the axis of successors first; B is 1 where all actions of a state share one list.
+    """Return the lists with the axis of successors first.
+
+    B is 1 where all actions of a state share one list.
 
     Example:
         >>> places, weights = laid_out(np.array([[[1], [0]], [[1], [0]]]), np.ones((2, 2, 1)))

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class ListedKernel(AbstractKernel):
-    """A kernel that can be written as lists of successors; what has a faster form in a subclass is overridden there."""
+    """A kernel that can be written as lists of successors.
+
+    Subclasses override what has a faster form in them.
+    """
 
     @abc.abstractmethod
     def to_lists(self) -> SuccessorKernel:

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def _replaceable(kind: "type[MDP]") -> "type[MDP]":
-    """Let `dataclasses.replace` copy a world: it passes on the fields, which bear other names than the arguments."""
+    """Let `dataclasses.replace` copy a world.
+
+    It passes on the fields, whose names differ from those of the arguments.
+    """
     create = kind.__init__
 
     @functools.wraps(create)
@@ -108,7 +111,9 @@ class MDP(DeviceModule):
         unseen: str = "mask",
         initial: ArrayLike | None = None,
     ) -> "MDP":
-        """Estimate a world from recorded transitions: counts, with a prior. For worlds without a table.
+        """Estimate a world from recorded transitions by counts, with a prior.
+
+        It is for worlds without a table.
 
         Args:
             demonstrations: Episodes with actions, from anyone who tried things in this world. States in which one
@@ -167,7 +172,9 @@ def replace_parts(
     initial: Float[Array, " S"] | None = None,
     discount: Float[Array, ""] | None = None,
 ) -> MDP:
-    """Return a world with some parts replaced, without checks: for code that changes a world that was checked.
+    """Return a world with some parts replaced, without checks.
+
+    It is for code that changes a world that was checked.
 
     Example:
         >>> float(replace_parts(MDP([[[1.0]]], discount=0.5), discount=as_float(0.9)).discount)

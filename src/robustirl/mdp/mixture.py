@@ -126,7 +126,10 @@ class MixtureKernel(AbstractKernel):
         return (1 - self.weights)[:, None] * self.base.self_transitions() + thrown
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        """Return ‖T - T'‖₁ for every pair: from lists if both have the same rank-one part, else through arrays."""
+        """Return ‖T - T'‖₁ for every pair.
+
+        It is computed from lists if both have the same rank-one part, else through arrays.
+        """
         require_same_size(self, other)
         if isinstance(other, SuccessorKernel | BandedKernel):
             other = MixtureKernel(other, jnp.zeros_like(self.weights), self.distribution)
@@ -156,7 +159,10 @@ class MixtureKernel(AbstractKernel):
         return jnp.where(thrown, anywhere, self.base.sample(states, actions, key=usual))
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """Return the kernel as a matrix. It is full, so this is for worlds that would fit into an array as well."""
+        """Return the kernel as a matrix.
+
+        The matrix is full, so this is for worlds that would fit into an array as well.
+        """
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
         return scipy.sparse.csr_array(np.asarray(_array(self)).reshape(-1, self.num_states))

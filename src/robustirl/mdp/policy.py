@@ -14,7 +14,7 @@ from robustirl.types import AnyArray, ArrayLike
 
 @working_precision
 def as_policy(policy: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
-    """Return a checked policy of `mdp`: a distribution over the available actions of every state."""
+    """Return a checked policy of `mdp`: a distribution over the available actions of each state."""
     checks.require_shape("the policy", policy, mdp.mask.shape, "states, actions")
     if checks.concrete(policy, mdp.mask):
         array = checks.as_floats("the policy", policy)
@@ -77,7 +77,9 @@ def mixture(
 def opposed(
     values: Float[Array, "S A *rest"], against: Float[Array, " S *rest"], alpha: Float[Array, "S A"]
 ) -> Float[Array, "S A *rest"]:
-    """Return α(s,a) q(s,a) + (1-α(s,a)) m(s): what an action is worth if otherwise the opponent leaves m(s).
+    """Return α(s,a) q(s,a) + (1-α(s,a)) m(s).
+
+    This is what an action is worth if otherwise the opponent leaves m(s).
 
     Example:
         >>> opposed(jnp.array([[4.0, 2.0]]), jnp.array([0.0]), jnp.array([[0.5, 1.0]])).tolist()
@@ -89,7 +91,9 @@ def opposed(
 
 @working_precision
 def dynamics_distance(first: MDP, second: MDP) -> Float[Array, ""]:
-    """d_dyn(T, T') = max_{s,a} ‖T(·|s,a) - T'(·|s,a)‖₁ (Section 3.1), over pairs available in either world.
+    """Return d_dyn(T, T') = max_{s,a} ‖T(·|s,a) - T'(·|s,a)‖₁ (Section 3.1).
+
+    The maximum is over pairs available in either world.
 
     Example:
         >>> still, restless = (MDP([[[1 - e, e]], [[0.0, 1.0]]], discount=0.5) for e in (0.0, 0.25))

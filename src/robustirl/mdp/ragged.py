@@ -111,7 +111,10 @@ class RaggedKernel(AbstractKernel):
         return self._by_pair(jnp.where(self.targets == self.pairs // self.num_actions, self.weights, 0))
 
     def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair: on the host, or inside `jit` through arrays."""
+        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair.
+
+        It is computed on the host, or inside `jit` through arrays.
+        """
         require_same_size(self, other)
         if not concrete(self, other):
             return jnp.abs(self.to_array() - other.to_array()).sum(-1)
@@ -146,7 +149,10 @@ class RaggedKernel(AbstractKernel):
         return RaggedKernel(matrix, num_actions=self.num_actions, leaky=self.leaky)
 
     def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "RaggedKernel":
-        """Return one entry more for each pair: the state of lowest value need not have been a successor."""
+        """Return the worst case with one entry more for each pair.
+
+        The state of lowest value need not have been a successor.
+        """
         falling = jnp.lexsort((-value[self.targets], self.pairs))
         targets, mass = self.targets[falling], self.weights[falling]
         before = jnp.cumsum(mass) - mass

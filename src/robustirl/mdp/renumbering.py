@@ -57,7 +57,9 @@ _known: dict[int, tuple[AbstractKernel, Order] | None] = {}
 
 @working_precision
 def renumbered(mdp: MDP) -> tuple[MDP, Order] | None:
-    """Return the world in an order whose neighbors are close, and the order; None if its own is good enough.
+    """Return the world in an order whose neighbors are close, and the order.
+
+    The result is None if the world's own order is good enough.
 
     Example:
         >>> renumbered(MDP([[[1.0]]], discount=0.5)) is None
@@ -80,11 +82,11 @@ def renumbered(mdp: MDP) -> tuple[MDP, Order] | None:
 
 @working_precision
 def renumber_states(mdp: MDP) -> tuple[MDP, Order]:
-    """Return the world in the order of reverse Cuthill and McKee, in which neighbors are close, and that order.
+    """Return the world in the order of reverse Cuthill and McKee, and that order.
 
-    Solvers and fits find such an order by themselves. Use this before `shard_states`, so that devices exchange strips
-    of states instead of whole vectors: `order.into(reward)` goes with the world, and `order.back(value)` gives results
-    in the first order.
+    Neighbors are close in this order. Solvers and fits find such an order by themselves. Use this before
+    `shard_states`, so that devices exchange strips of states instead of whole vectors: `order.into(reward)` goes with
+    the world, and `order.back(value)` gives results in the first order.
 
     Example:
         >>> from robustirl.envs import from_graph

@@ -32,9 +32,10 @@ def shard_function(
     devices: Sequence[Any] | None = None,
     chunk_size: int = CHUNK,
 ) -> MDP:
-    """Return the world of a function, with the uniform start, its states spread evenly over the devices.
+    """Return the world of a function, its states spread evenly over the devices.
 
-    Where the states cannot be spread evenly, a few are added at the end that nothing reaches, as in `shard_states`.
+    The world has the uniform start. Where the states cannot be spread evenly, a few are added at the end that nothing
+    reaches, as in `shard_states`.
 
     The function is asked for the states of one device after the other, in every process for its own devices alone, so
     that it also runs under `jax.distributed`. Nothing is renumbered and no predecessors are listed. Where no move leads
@@ -98,7 +99,10 @@ def shard_function(
 
 
 def _kernel(places: Int[Array, "K A S"], weights: Float[Array, "K A S"], mesh: Mesh) -> AbstractKernel:
-    """Return lists in the numbers of each device, if no move leads beyond the next one, else in those of the world."""
+    """Return lists in the numbers of each device, if no move leads beyond the next device.
+
+    Otherwise they are in the numbers of the world.
+    """
     # One number for all, which every process can read.
     find = jax.jit(farthest_move, out_shardings=NamedSharding(mesh, PartitionSpec()))
     total, strip = places.shape[-1], int(find(places, weights))

@@ -29,11 +29,12 @@ _log = logging.getLogger("robustirl")
 
 @working_precision
 def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
-    """Return the same world with its states spread evenly over the devices, all there are if omitted.
+    """Return the same world with its states spread evenly over the devices.
 
-    Solve and learn with it as with any other; vectors that go with it (rewards, occupancies) are cut the same way as
-    soon as they meet it. Where the states cannot be spread evenly, a few are added at the end that nothing reaches
-    (`extend_states`); `extend_array` gives rewards and occupancies as many rows.
+    If `devices` is omitted, all devices are used. Solve and learn with the world as with any other; vectors that go
+    with it (rewards, occupancies) are cut the same way as soon as they meet it. Where the states cannot be spread
+    evenly, a few are added at the end that nothing reaches (`extend_states`); `extend_array` gives rewards and
+    occupancies as many rows.
 
     Lists of successors are read from whole vectors, which every device then receives for every product, unless no move
     leads further than the states of the next device. `renumber_states` finds an order of states in which that is so.
@@ -77,9 +78,10 @@ def shard_states(mdp: MDP, devices: Sequence[Any] | None = None) -> MDP:
 
 
 def _with_halo(kernel: AbstractKernel, mesh: Mesh) -> AbstractKernel:
-    """Return the kernel with its lists in the numbers of each device, if no move leads beyond the next one.
+    """Return the kernel with its lists in the numbers of each device.
 
-    It has no halves of the states (`halves.py`) any more: each of them has states of every device.
+    It has no halves of the states (`halves.py`) any more: each of them has states of every device. Lists in which a
+    move leads beyond the next device stay as they are.
     """
 
     def localized(part: Any) -> Any:

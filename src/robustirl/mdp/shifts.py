@@ -11,12 +11,12 @@ from robustirl.types import AnyArray
 def shifted(
     value: Float[AnyArray, " N"], offsets: Sequence[int], size: int, *, rotate: bool = False
 ) -> list[Float[Array, " S"]]:
-    """Return v(s + d) for the states s from 0 to `size` - 1 and each distance d; zero where s + d is no state.
+    """Return v(s + d) for the states s from 0 to `size` - 1 and each distance d.
 
-    Slices of one vector with zeros at both ends: on a CPU a sum of them takes two thirds of the time that it takes of
-    rotated vectors, in which every entry is looked for in two places. Of vectors that are spread over devices, slices
-    would be sent from device to device once more than rotated ones are; `rotate` returns these, of N = S entries, which
-    have others in place of zeros.
+    It is zero where s + d is no state. Slices of one vector with zeros at both ends: on a CPU a sum of them takes two
+    thirds of the time that it takes of rotated vectors, in which every entry is looked for in two places. Of vectors
+    that are spread over devices, slices would be sent from device to device once more than rotated ones are; `rotate`
+    returns these, of N = S entries, which have others in place of zeros.
 
     Example:
         >>> [part.tolist() for part in shifted(jnp.array([1.0, 2.0, 3.0]), (-1, 1), 3)]

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def from_sparse(
     matrix: "scipy.sparse.sparray | scipy.sparse.spmatrix", *, num_actions: int
 ) -> BandedKernel | SuccessorKernel | RaggedKernel:
-    """Return the kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a), as diagonals or as lists.
+    """Return the kernel of a sparse matrix `[S·A, S]` whose row s·|A| + a is T(·|s,a).
 
-    Never turned dense: it takes as many places a pair as the longest row has entries, or where few rows are much longer
-    than the others as many as there are entries (`RaggedKernel`).
+    It is stored as diagonals or as lists. Never turned dense: it takes as many places a pair as the longest row has
+    entries, or where few rows are much longer than the others as many as there are entries (`RaggedKernel`).
 
     Example:
         >>> import scipy.sparse

@@ -255,7 +255,7 @@ def require_matrix(states: int) -> None:
 def signed_sums(
     first: SuccessorKernel, second: SuccessorKernel
 ) -> tuple[Int[Array, "S A L"], Float[Array, "S A L"], Bool[Array, "S A L"]]:
-    """Return T - T' as lists: places, the difference of the kernels there, and whether an entry is its place's first.
+    """Return T - T' as lists: places, differences, and whether an entry is its place's first.
 
     Either list may name a successor several times. Sorting brings its entries together; the difference stands at the
     first of them, and the others are zero.

@@ -49,7 +49,10 @@ def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[
 
 @working_precision
 def as_occupancy(occupancy: ArrayLike, mdp: MDP) -> Float[Array, " S"]:
-    """Return a checked state occupancy ρ(s). It sums to one, or to less where a leaky world loses mass."""
+    """Return a checked state occupancy ρ(s).
+
+    It sums to one, or to less where a leaky world loses mass.
+    """
     checks.require_shape("the occupancy", occupancy, (as_world(mdp).num_states,), "states")
     if checks.concrete(occupancy):
         array = checks.as_floats("the occupancy", occupancy)

@@ -134,7 +134,10 @@ class WrongActionKernel(ListedKernel):
         return self.base.sample(states, jnp.where(wrong, drawn, actions), key=where)
 
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """Return M B, M the chance of executing b where a is chosen; this needs no lists of |A| times the length."""
+        """Return M B, where M is the chance of executing b where a is chosen.
+
+        This needs no lists of |A| times the length.
+        """
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
         exists, noise = np.asarray(self.exists).T, np.asarray(self.noise)

@@ -18,7 +18,10 @@ METHODS = ("auto", *SOLVERS)
 
 
 def solver_of_method(method: str) -> AbstractSolver | None:
-    """Return the solver that version 0.1 called `method`, None for its own choice, with a warning."""
+    """Return the solver that version 0.1 called `method`, with a warning.
+
+    The result is None for `auto`, its own choice.
+    """
     if method not in METHODS:
         raise InvalidInputError(f"there is no method {method!r}; pass a solver, such as solver=planning.Newton().")
     warn_renamed(f"planning.solve(..., method={method!r})", stacklevel=5)

@@ -34,7 +34,9 @@ def backward_induction(
     temperatures: Temperatures = Temperatures(),
     terminal_value: ArrayLike | None = None,
 ) -> FiniteHorizonSolution:
-    """Solve the game over `horizon` decisions, exactly, by as many backups from the terminal value.
+    """Solve the game over `horizon` decisions exactly.
+
+    This takes as many backups from the terminal value.
 
     Example:
         >>> from robustirl.mdp import MDP

@@ -60,7 +60,7 @@ class ColumnGame(eqx.Module):
         return self._attained(expected, policies=False)[0]
 
     def backup(self, value: Column) -> tuple[Column, AbstractChain]:
-        """Return B(V) and the chain of the mixture α π_pl + (1-α) π_op of the policies that attain it."""
+        """Return B(V) and the chain of the mixture α π_pl + (1-α) π_op of policies that attain it."""
         result, shares = unfused(self.discount >= 0, self._backup, value)
         return result, self.kernel.chain(shares)
 
@@ -114,7 +114,10 @@ class ColumnGame(eqx.Module):
     def _local(
         self, high: Columns, low: Columns, worst: Column, sure: Column | float, margin: Float[Array, ""]
     ) -> tuple[Column, Columns, Columns]:
-        """Return the backup and both policies where α differs by state and action; see `operators.py`."""
+        """Return the backup and both policies where α differs by state and action.
+
+        See `operators.py`.
+        """
         one = jnp.ones((), worst.dtype)
         loss, opponent = _soft_maximum(low, worst, -one, self.temperatures.opponent, margin)
         weights = self._by_action(self.alpha)

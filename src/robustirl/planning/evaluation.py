@@ -15,7 +15,9 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
-    """V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve; the reward is `[S]`, or R(s,a), `[S, A]`.
+    """Return V^π(s) = E[Σ γ^t R(s_t) | s_0 = s], by one linear solve.
+
+    The reward is R(s), `[S]`, or R(s,a), `[S, A]`.
 
     Example:
         >>> policy_value(MDP([[[1.0]]], discount=0.5), [[1.0]], [3.0]).tolist()
@@ -70,11 +72,12 @@ def discounted_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[A
 
 @working_precision
 def total_return(mdp: MDP, policy: ArrayLike, reward: ArrayLike, *, horizon: int = 1000) -> Float[Array, ""]:
-    """E[Σ_{t=0}^{horizon} R(s_t)], undiscounted: the start state's reward and at most `horizon` steps more.
+    """Return E[Σ_{t=0}^{horizon} R(s_t)], undiscounted.
 
-    This is what the paper's figures show. Some learned policies never reach the goal, so the cap is part of
-    the definition. Computed by moving the state distribution forward, not by sampling. A reward of states and
-    actions, `[S, A]`, counts in the last state too, so that `horizon` + 1 actions are paid for.
+    The sum has the start state's reward and at most `horizon` steps more. This is what the paper's figures show. Some
+    learned policies never reach the goal, so the cap is part of the definition. Computed by moving the state
+    distribution forward, not by sampling. A reward of states and actions, `[S, A]`, counts in the last state too, so
+    that `horizon` + 1 actions are paid for.
 
     Example:
         >>> total_return(MDP([[[1.0]]], discount=0.5), [[1.0]], [-1.0], horizon=9).item()
@@ -127,7 +130,10 @@ def _dot(one: Float[Array, " S"], other: Float[Array, " S"]) -> Float[Array, ""]
 
 
 def require_sound(mdp: MDP) -> None:
-    """Refuse to measure returns where probability leaks: they would count the lost mass as zero reward."""
+    """Refuse to measure returns where probability leaks.
+
+    The returns would count the lost mass as zero reward.
+    """
     if as_world(mdp).kernel.leaky:
         raise InvalidInputError(
             "returns cannot be measured in a leaky world, whose rows sum to less than 1;"

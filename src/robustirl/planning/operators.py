@@ -107,7 +107,7 @@ def _derivative_of_attained(primals: tuple[Array, ...], tangents: tuple[Array, .
 
 @working_precision
 def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float[Array, ""]:
-    """Return how close expected values must be to count as tied: a fixed fraction of the largest."""
+    """Return how close expected values must be to be tied: a fixed fraction of the largest."""
     return tie_tolerance(expected) * jnp.max(jnp.abs(expected), where=mask, initial=0)
 
 
@@ -118,7 +118,9 @@ def two_player_backup(
     value: Float[Array, " S"],
     temperatures: Temperatures = Temperatures(),
 ) -> Backup:
-    """Back up the two-player game (Algorithm 2): soft for the player, hard for the opponent by default.
+    """Back up the two-player game (Algorithm 2).
+
+    By default the backup is soft for the player and hard for the opponent.
 
     Example:
         >>> game = MarkovGame(MDP([[[1.0], [1.0]]], discount=0.5), alpha=0.5)
@@ -160,7 +162,9 @@ def soft_backup(
 
 @working_precision
 def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
-    """Apply the Bellman optimality operator (Appendix B); also return its greedy policy, ties shared evenly.
+    """Apply the Bellman optimality operator (Appendix B).
+
+    Also return its greedy policy, in which ties are shared evenly.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
@@ -174,7 +178,10 @@ def hard_backup(mdp: MDP, reward: Reward, value: Float[Array, " S"]) -> tuple[Fl
 def _action_values(
     mdp: MDP, reward: Reward, value: Float[Array, " S"]
 ) -> tuple[Float[Array, "S A"], Float[Array, " S"] | float]:
-    """Return what players choose between, `[S, A]`, and what does not depend on it: e and R(s), or q and 0."""
+    """Return what players choose between, `[S, A]`, and what does not depend on the choice.
+
+    These are e and R(s), or q and 0.
+    """
     expected = mdp.discount * mdp.kernel.expect(value)
     if reward.ndim == 1:
         return expected, reward
@@ -182,7 +189,10 @@ def _action_values(
 
 
 def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Temperatures:
-    """Check two temperatures, each a finite number of at least 0; inside compiled code return them as they are."""
+    """Check two temperatures, each a finite number of at least 0.
+
+    Inside compiled code return them as they are.
+    """
     if isinstance(temperatures, Temperatures) and not concrete(temperatures):
         return temperatures
     try:
@@ -204,9 +214,10 @@ def as_temperatures(temperatures: Temperatures | tuple[float, float]) -> Tempera
 
 
 def traced_temperatures(temperatures: Temperatures) -> Temperatures:
-    """Return checked temperatures as arguments of compiled code: zero as a number, others as arrays.
+    """Return checked temperatures as arguments of compiled code.
 
-    One program then serves all temperatures that are not zero. The arrays are weakly typed, as numbers are.
+    Zero is passed as a number, others as arrays. One program then serves all temperatures that are not zero. The arrays
+    are weakly typed, as numbers are.
     """
     return Temperatures(*(0.0 if is_zero(t) else jnp.asarray(t) for t in temperatures))  # pyright: ignore
 

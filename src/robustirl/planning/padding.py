@@ -60,7 +60,10 @@ def pad_world(mdp: MDP, sizes: tuple[int, ...] = SIZES) -> MDP:
 
 
 def pad_planning(problem: PlanningProblem) -> PlanningProblem:
-    """Return what a solver is given in a world of a common shape; itself, if it has one or cannot be padded."""
+    """Return what a solver is given in a world of a common shape.
+
+    The problem itself is returned if it has such a shape or cannot be padded.
+    """
     if not concrete(problem):
         return problem
     world = pad_world(problem.game.mdp, PLANNING_SIZES)
@@ -100,7 +103,10 @@ def pad_policy(policy: Float[Array, "S A"], world: MDP) -> Float[Array, "padded_
 
 
 def extended(leaf: Array, shape: tuple[int, ...]) -> Array:
-    """Return an array with zeros at the ends of its axes, built on the host: on the device it would be a program."""
+    """Return an array with zeros at the ends of its axes, built on the host.
+
+    On the device it would be a program.
+    """
     if leaf.shape == shape:
         return leaf
     return as_float(np.pad(np.asarray(leaf), [(0, due - has) for has, due in zip(leaf.shape, shape, strict=True)]))
@@ -114,6 +120,9 @@ def cut(leaf: Array, shape: tuple[int, ...]) -> Any:
 
 
 def _is_sharded(mdp: MDP) -> bool:
-    """Return whether the states of a world lie on several devices, where a copy would bring them together."""
+    """Return whether the states of a world lie on several devices.
+
+    A copy would bring them together.
+    """
     arrays = [leaf for leaf in jax.tree.leaves(mdp) if isinstance(leaf, jax.Array)]
     return any(len(array.sharding.device_set) > 1 for array in arrays)

@@ -22,7 +22,10 @@ MAX_GROWTH = 100
 
 
 def run_with_progress(solver: AbstractSolver, states: int, problem: PlanningProblem, max_steps: int | None) -> Solution:
-    """Solve as `solver.run` does, and show how far it has come; `states` are those of the world before padding."""
+    """Solve as `solver.run` does, and show how far it has come.
+
+    `states` is the number of states of the world before padding.
+    """
     title = f"{solver.description}, {states} states"
     if not isinstance(solver, ValueIteration):
         # Newton steps are few, and their solvers keep a state between steps, so they are not run in stretches.

@@ -8,7 +8,10 @@ from robustirl.planning.verdict import Solution
 
 
 def in_good_order(problem: PlanningProblem) -> tuple[PlanningProblem, Order | None]:
-    """Return the problem in another order of its states, and that order; the problem itself if its own is as good."""
+    """Return the problem in another order of its states, and that order.
+
+    If its own order is as good, return the problem itself and None.
+    """
     found = renumbered(problem.game.mdp)
     if found is None:
         return problem, None

@@ -33,7 +33,9 @@ def sampled_total_return(
     repetitions: int = 1000,
     horizon: int = 1000,
 ) -> SampledReturn:
-    """Estimate `total_return` from `repetitions` trajectories per start state, capped at `horizon` steps.
+    """Estimate `total_return` from `repetitions` trajectories per start state.
+
+    The trajectories are capped at `horizon` steps.
 
     Example:
         >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5)
@@ -79,7 +81,10 @@ def _sampled(
 def _successors(
     cumulative: Float[Array, "S S"], states: Int[Array, "n S"], uniforms: Float[Array, "n S"]
 ) -> Int[Array, "n S"]:
-    """Sample by inverse transform and bisection: the first successor whose cumulative probability exceeds u."""
+    """Sample by inverse transform and bisection.
+
+    The sample is the first successor whose cumulative probability exceeds u.
+    """
     size = cumulative.shape[0]
     target = uniforms * cumulative[states, -1]  # The last entry is one up to rounding.
 

@@ -21,7 +21,10 @@ Sweep = Callable[[Int[Array, ""] | int, Column], Column]
 
 
 def plain_sweeper(columns: ColumnGame) -> Sweep:
-    """Return a function that sweeps over all states at once: few sweeps do not pay for cutting a world."""
+    """Return a function that sweeps over all states at once.
+
+    Few sweeps do not pay for cutting a world.
+    """
     return lambda count, value: jax.lax.fori_loop(0, count, lambda _, v: columns.values(v), value)
 
 

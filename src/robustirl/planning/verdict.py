@@ -110,7 +110,10 @@ class StoppingRule(ScopedModule):
         return (residual + rounding) / (1 - self.discount)
 
     def satisfied(self, residual: Float[Array, ""], value: Float[Array, " S"]) -> Bool[Array, ""]:
-        """Return whether to stop: at the goal, or where rounding lets no solver get further; false for NaN."""
+        """Return whether to stop: at the goal, or where rounding lets no solver get further.
+
+        The answer is false for NaN.
+        """
         goal = self.tolerance * self.scale(value)
         if self.limit is not None:
             goal = jnp.maximum(jnp.minimum(goal, self.limit), self.attainable(value))
@@ -140,12 +143,13 @@ def stopping_rule(
     tolerance: float | Float[Array, ""] | None,
     temperatures: Temperatures | None = None,
 ) -> StoppingRule:
-    """Return the rule for a game, with the default tolerance of its precision and discount if none is given.
+    """Return the rule for a game.
 
-    The unit is the larger temperature, in which entropies count. Without entropies there is none but the reward's
-    own size, of which V* has at least half: R = V* - γ(...) is at most twice as large as V*. For a reward of states
-    and actions, R stands for what a single step of the game is worth, α max_a R(s,a) + (1-α) min_a R(s,a): an action
-    that neither side would take says nothing about V*.
+    If no tolerance is given, it is the default one of the game's precision and discount. The unit is the larger
+    temperature, in which entropies count. Without entropies there is none but the reward's own size, of which V* has at
+    least half: R = V* - γ(...) is at most twice as large as V*. For a reward of states and actions, R stands for what a
+    single step of the game is worth, α max_a R(s,a) + (1-α) min_a R(s,a): an action that neither side would take says
+    nothing about V*.
 
     Without a tolerance the limit is the smaller temperature that is not zero. Without temperatures the unit is 1 and
     there is no limit: for callers that judge the error bound themselves.
@@ -207,7 +211,7 @@ def as_start(value: ArrayLike | None, mdp: MDP, name: str) -> Float[Array, " S"]
 
 
 def checked(solution: Solution, *, throw: bool, solver: str, rule: StoppingRule | None = None) -> Solution:
-    """Return `solution` itself, or raise `ConvergenceError` if it is not converged and `throw` is set."""
+    """Return `solution`, or raise `ConvergenceError` if it is not converged and `throw` is set."""
     if not throw:
         return solution
     verdict = solution.verdict

@@ -64,7 +64,10 @@ def _solve_once(
 def _solve_on_host(
     system: Float[np.ndarray, "S S"], right: Float[np.ndarray, " S"], transposed: bool
 ) -> Float[np.ndarray, " S"]:
-    """Solve by the calls of LAPACK and BLAS that JAX makes on a CPU: the same bits, and no program for every size."""
+    """Solve by the calls of LAPACK and BLAS that JAX makes on a CPU.
+
+    The result has the same bits. It needs no compiled program for each size.
+    """
     import scipy.linalg  # Here, so that `import robustirl` stays light.
 
     factors, swaps = scipy.linalg.lu_factor(system, check_finite=False)
@@ -98,9 +101,10 @@ def _solve_large(
 def solve_policy_roughly(
     mdp: MDP, policy: Float[Array, "S A"], right: Float[Array, " S"], share: float, *, transposed: bool = False
 ) -> Float[Array, " S"]:
-    """Solve with (I - γ P_π), or its transpose, up to a share of b; exactly in small worlds. For compiled code.
+    """Solve with (I - γ P_π), or its transpose, up to a share of b; exactly in small worlds.
 
-    The share is that of the largest entry of b, or for the transpose of the sum of its magnitudes.
+    This is for compiled code. The share is that of the largest entry of b, or for the transpose of the sum of its
+    magnitudes.
     """
     if writes_matrices(mdp):
         return _solve_once(mdp, policy, right, transposed=transposed)
@@ -110,7 +114,10 @@ def solve_policy_roughly(
 
 
 class PolicyInverse(eqx.Module):
-    """(I - γ P_π)⁻¹ of one policy as a matrix, to correct residuals of that policy and of its neighbors."""
+    """The inverse (I - γ P_π)⁻¹ of one policy as a matrix.
+
+    It corrects residuals of that policy and of its neighbors.
+    """
 
     matrix: Float[Array, "S S"]
 
@@ -139,7 +146,10 @@ UPDATE_MAX_ERROR = 0.5  # The largest ‖I - A X‖ of an old inverse X that is 
 
 
 def use_matmul_updates() -> bool:
-    """Return whether this device multiplies small matrices much faster than it factors them, as GPUs do."""
+    """Return whether this device multiplies small matrices much faster than it factors them.
+
+    GPUs do.
+    """
     return jax.default_backend() != "cpu"
 
 
@@ -171,7 +181,7 @@ def renew_inverse(
 def newton_schulz_update(
     mdp: MDP, policy: Float[Array, "S A"], old: PolicyInverse
 ) -> tuple[PolicyInverse, Bool[Array, ""], Float[Array, "S S"]]:
-    """Return X + X (I - A X), whether the old inverse X was close enough for that to be worth a try, and A itself.
+    """Return X + X (I - A X), whether the old inverse X was close enough to try that, and A.
 
     The update may be worse than X, where some direction is off by more than itself. A step made with it then fails to
     bring a residual down, and is not taken.
@@ -192,11 +202,11 @@ def refine_occupancy(
     matmul_updates: bool | None = None,
     rough: bool = False,
 ) -> tuple[Float[Array, " S"], PolicyInverse | None, Bool[Array, ""]]:
-    """Return the occupancy of a policy, from a guess and the inverse for a neighboring policy, if there is one.
+    """Return the occupancy of a policy, from a guess and the inverse for a neighboring policy.
 
-    Every correction must at least halve the defect of the flow equation ρ = (1-γ) P₀ + γ P_πᵀ ρ; when one does not,
-    the inverse is renewed for this policy. Also returns the inverse in use at the end, and whether
-    the error ‖ρ - ρ*‖₁ <= defect / (1-γ) is within the tolerance.
+    The inverse may be None. Every correction must at least halve the defect of the flow equation
+    ρ = (1-γ) P₀ + γ P_πᵀ ρ; when one does not, the inverse is renewed for this policy. Also returns the inverse in use
+    at the end, and whether the error ‖ρ - ρ*‖₁ <= defect / (1-γ) is within the tolerance.
 
     With `matmul_updates` (by device if omitted) the first corrections are made without a test: to decide
     whether a loop goes on, a GPU must wait for the host, which takes longer than a correction. `rough` says that the
@@ -227,7 +237,10 @@ def refine_occupancy(
         return jax.lax.while_loop(lambda s: s[2] & (size(s[1]) > goal), lambda s: correct(s, inverse), state)
 
     def renewed(state, matmul_updates: bool):
-        """Make a better inverse and its corrections, where they are needed; as a loop, for the sake of batches."""
+        """Make a better inverse and its corrections, where they are needed.
+
+        This is a loop for the sake of batches.
+        """
 
         def attempt(state):
             (occupancy, fault), inverse, _ = state

@@ -43,7 +43,9 @@ class LinearSystem(NamedTuple):
 
 
 def reduced_system(chain: AbstractChain, discount: Float[Array, ""], right: Vector) -> LinearSystem:
-    """Return x = γ P x + b without the states that can be eliminated; the system itself where there are none.
+    """Return x = γ P x + b without the states that can be eliminated.
+
+    The result is the system itself where there are none.
 
     Example:
         >>> from robustirl.mdp import BandedChain

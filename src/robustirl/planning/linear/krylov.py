@@ -122,9 +122,10 @@ def sweeps(
     whole: Float[Array, ""] | None = None,
     start: Vector | None = None,
 ) -> Vector:
-    """Solve x = M x + b roughly by sweeps x ← M x + b, until one changes x by no more than a share of b, or of `whole`.
+    """Solve x = M x + b roughly by sweeps x ← M x + b.
 
-    They start from b, or from a `start` that may be as good as asked for already.
+    The sweeps end when one changes x by no more than a share of b, or of `whole`. They start from b, or from a `start`
+    that may be as good as asked for already.
     """
     goal = reduction * (measure(jnp.abs(right)) if whole is None else whole)
 
@@ -159,9 +160,10 @@ def correction(
     most: int = MOST_INNER,
     weights: Vector | None = None,
 ) -> Vector:
-    """Return what to add to x where b - (I - γ P) x is `fault`, to a share; computed in units of the fault.
+    """Return what to add to x where b - (I - γ P) x is `fault`, to a share.
 
-    With weights of the states the share is that of the weighted sum of magnitudes.
+    It is computed in units of the fault. With weights of the states the share is that of the weighted sum of
+    magnitudes.
     """
     if transposed:
         return _correction(chain.transpose(), discount, fault, jnp.sum, reduction, most, weights=weights)
@@ -189,9 +191,10 @@ def _correction(
     weights: Vector | None = None,
     by_norm: bool = False,
 ) -> Vector:
-    """Return a correction for a chain that contracts in a norm: the maximum, or a transposed one in the sum.
+    """Return a correction for a chain that contracts in a norm.
 
-    BiCGStab ends by the 2-norm, which costs it nothing, unless there are weights or it is asked to end `by_norm`.
+    The norm is the maximum, or the sum for a transposed chain. BiCGStab ends by the 2-norm, which costs it nothing,
+    unless there are weights or it is asked to end `by_norm`.
     """
     size = jnp.max(jnp.abs(fault))
     unit = jnp.where(size > 0, size, 1)  # Squares of tiny faults would vanish.
@@ -201,7 +204,10 @@ def _correction(
         return norm if weights is None else lambda magnitudes: weights.astype(magnitudes.dtype) @ magnitudes
 
     def reduced(chain: AbstractChain, right: Vector) -> tuple[LinearSystem, Callable, Float[Array, ""]]:
-        """Return the system that is solved, how its residuals are measured, and how large the fault is by that."""
+        """Return the system that is solved, the measure of its residuals, and the size of the fault.
+
+        The size is by that measure.
+        """
         system = reduced_system(chain, discount, right)
         part = None if weights is None else system.restrict(weights)
         return system, measured(part), measured(weights)(jnp.abs(right))

@@ -14,9 +14,10 @@ NEWTON_MAX_STEPS = 500  # Each step halves the residual, so that float64 does no
 
 
 class AbstractSolver(eqx.Module):
-    """A method for the fixed point of a game. Its fields are its tuning numbers: they change the time, not the answer.
+    """A method for the fixed point of a game.
 
-    A solver keeps the tolerance of the problem or says in its verdict that it did not.
+    Its fields are its tuning numbers: they change the time, not the answer. A solver keeps the tolerance of the problem
+    or says in its verdict that it did not.
     """
 
     description: ClassVar[str] = "the solver"
@@ -29,4 +30,7 @@ class AbstractSolver(eqx.Module):
 
     @abc.abstractmethod
     def run(self, problem: PlanningProblem, max_steps: int | None) -> Solution:
-        """Solve a checked problem in at most `max_steps` steps, or as many as the method can need if None."""
+        """Solve a checked problem in at most `max_steps` steps.
+
+        If `max_steps` is None, take as many as the method can need.
+        """

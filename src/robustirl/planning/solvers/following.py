@@ -45,7 +45,10 @@ class MeanAccuracy(eqx.Module):
 
 
 def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Array, ""] | int) -> Solution:
-    """Solve inside compiled code, from a start close by; the verdict's bound is the one of the maximum, as always."""
+    """Solve inside compiled code, from a start close by.
+
+    The verdict's bound is the one of the maximum, as always.
+    """
     rule, solver = problem.rule, NewtonKrylov()
     columns = column_game(problem.game, problem.reward, problem.temperatures)
     sweep_more = plain_sweeper(columns)
@@ -85,5 +88,8 @@ def follow(problem: PlanningProblem, accuracy: MeanAccuracy, max_steps: Int[Arra
 
 
 def _sweep(sweep_more: Sweep, value: Float[Array, " S"], waiting: Int[Array, ""] | int) -> Float[Array, " S"]:
-    """Sweep a few times: that repairs what a prediction or a step did to single states. More, if nothing was gained."""
+    """Sweep a few times, and more if nothing was gained.
+
+    Sweeps repair what a prediction or a step did to single states.
+    """
     return sweep_more(SWEEPS * (1 + waiting), value)

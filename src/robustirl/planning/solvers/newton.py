@@ -48,7 +48,9 @@ from robustirl.planning.verdict import Solution, StoppingRule
 
 
 class Newton(AbstractSolver):
-    """Take Newton steps with the inverse of I - γ P_mix as a matrix: for up to some hundred states.
+    """Take Newton steps with the inverse of I - γ P_mix as a matrix.
+
+    This is for up to some hundred states.
 
     Attributes:
         chord_rate: The factor by which a step with an old inverse must reduce the residual, or a new one is made. An
@@ -79,11 +81,11 @@ class Newton(AbstractSolver):
     def steps(
         self, problem: PlanningProblem, inverse: PolicyInverse | None, max_steps: Int[Array, ""] | int
     ) -> tuple[Solution, PolicyInverse]:
-        """Solve inside compiled code, perhaps from a neighbor's inverse; return the inverse in use at the end too.
+        """Solve inside compiled code, perhaps from a neighbor's inverse.
 
-        Where inverses are updated by products there is no point in steps with an old one. There the first steps from a
-        neighbor's inverse are taken without a test, and those that did not help are undone: loops whose end depends on
-        their result make a GPU wait for the host.
+        Also returns the inverse in use at the end. Where inverses are updated by products there is no point in steps
+        with an old one. There the first steps from a neighbor's inverse are taken without a test, and those that did
+        not help are undone: loops whose end depends on their result make a GPU wait for the host.
         """
         game, rule = problem.game, problem.rule
         by_products = use_matmul_updates() if self.matmul_updates is None else self.matmul_updates
@@ -179,12 +181,12 @@ def newton_steps(
     cold: bool = False,
     accuracy: MeanAccuracy | None = None,
 ) -> tuple[Solution, PolicyInverse | None]:
-    """Solve inside compiled code, by `Newton` or `NewtonKrylov` as the size of the world demands; check nothing.
+    """Solve inside compiled code, by `Newton` or `NewtonKrylov`; check nothing.
 
-    `inverse` is that of an earlier solution nearby, if there is one; `cold` says that the start is no better than any
-    other; `accuracy` that few digits suffice, which large worlds make use of. Also returns the inverse in use at the
-    end, for the next solution, the occupancy, and the derivative of the value in the reward. Worlds too large for
-    matrices have none.
+    The size of the world decides which solver is used. `inverse` is that of an earlier solution nearby, if there is
+    one; `cold` says that the start is no better than any other; `accuracy` that few digits suffice, which large worlds
+    make use of. Also returns the inverse in use at the end, for the next solution, the occupancy, and the derivative of
+    the value in the reward. Worlds too large for matrices have none.
     """
     problem = PlanningProblem(game, reward, start, rule, temperatures, cold)
     if not writes_matrices(game.mdp):

@@ -37,7 +37,9 @@ State = tuple[Iterate, Progress]
 
 
 class NewtonKrylov(AbstractSolver):
-    """Take Newton steps whose systems are solved by BiCGStab or sweeps, without a matrix: for large worlds.
+    """Take Newton steps whose systems are solved by BiCGStab or sweeps, without a matrix.
+
+    This is for large worlds.
 
     Attributes:
         sweeps: Value-iteration sweeps between the steps of a cold start. None decides by device: 30 on a CPU, 10 on a
@@ -86,7 +88,10 @@ class NewtonKrylov(AbstractSolver):
         start: Column,
         max_steps: Int[Array, ""] | int,
     ) -> tuple[Column, Int[Array, ""]]:
-        """Go from anywhere to the end of float32, by steps and sweeps in turn; return the value and the steps."""
+        """Iterate from any start to the limit of float32, by steps and sweeps in turn.
+
+        Return the value and the number of steps.
+        """
         sweep = sweeper(columns)
 
         def unfinished(state: State) -> Bool[Array, ""]:

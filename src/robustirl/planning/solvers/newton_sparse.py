@@ -27,9 +27,10 @@ from robustirl.planning.verdict import Solution, StoppingRule
 
 
 class NewtonSparse(AbstractSolver):
-    """Take Newton steps with sparse factorizations on the host: for large grids with discounts close to 1.
+    """Take Newton steps with sparse factorizations on the host.
 
-    It does not run inside `jit`, and is not for worlds whose states are all connected: the factors would fill up.
+    This is for large grids with discounts close to 1. It does not run inside `jit`, and is not for worlds whose states
+    are all connected: the factors would fill up.
 
     Attributes:
         sweeps: Value-iteration sweeps after a step that did not halve the best residual; they double with every

@@ -22,7 +22,9 @@ UNLIMITED = -1  # As many sweeps as the contraction can need; a number, so that 
 
 
 class ValueIteration(AbstractSolver):
-    """Repeat backups. Each costs one product with the kernel; about log(1/tolerance) / (1-γ) of them are needed.
+    """Repeat backups, about log(1/tolerance) / (1-γ) of which are needed.
+
+    Each costs one product with the kernel.
 
     Example:
         >>> from robustirl.mdp import MDP
@@ -52,7 +54,10 @@ def sweep_to_solution(
     steps: Int[Array, ""],
     cap: Int[Array, ""],
 ) -> Solution:
-    """Sweep from a value that `steps` steps led to, at most `cap` times, and return the last value as a solution."""
+    """Sweep at most `cap` times, and return the last value as a solution.
+
+    The sweeps start from a value that `steps` steps led to.
+    """
     value, residual, swept = sweep(columns, start, problem.rule, cap)
     backup = two_player_backup(problem.game, problem.reward, value, problem.temperatures)
     verdict = problem.rule.verdict(residual, value, steps + swept)
@@ -84,7 +89,10 @@ def sweep(
 
 
 def most_sweeps(rule: StoppingRule, residual: Float[Array, ""]) -> Int[Array, ""]:
-    """Return how many sweeps the contraction can need from this first residual, with a tenth to spare."""
+    """Return how many sweeps the contraction can need from this first residual.
+
+    A tenth and ten more are added as a margin.
+    """
     ratio = jnp.maximum(residual / (rule.tolerance * rule.unit * (1 - rule.discount)), 1)
     sweeps = jnp.log(ratio) / -jnp.log(jnp.maximum(rule.discount, 1e-3))
     return jnp.where(jnp.isfinite(sweeps), 1.1 * sweeps + 10, 0).astype(int)
