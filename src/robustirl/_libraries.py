@@ -13,9 +13,10 @@ READERS = ("jax", "jaxtyping", "equinox")
 
 
 def import_libraries() -> None:
-    """Import them, and refuse a variable that one of them refuses; the command `robustirl` ends with that one line.
+    """Import the libraries; refuse an environment variable that one of them refuses.
 
-    Importing takes a second or more. Ctrl-C in that time ends the command without a traceback; `cli.main` changes that.
+    The command `robustirl` then ends with that refusal as its one line. Importing takes a second or more. Ctrl-C in
+    that time ends the command without a traceback; `cli.main` changes that.
     """
     if is_command(sys.argv, sys.orig_argv) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

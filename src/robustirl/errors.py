@@ -42,7 +42,7 @@ class ConvergenceError(RobustIRLError, RuntimeError):
 
 
 class PrecisionWarning(UserWarning):
-    """Not given any more: single precision is had by name only, in `robustirl.single_precision()`."""
+    """No longer given: single precision is used by name only, in `robustirl.single_precision()`."""
 
 
 class DamagedStoreWarning(UserWarning):

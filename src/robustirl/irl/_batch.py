@@ -17,7 +17,10 @@ Result = TypeVar("Result")
 
 
 def stack(trees: Sequence, what: str) -> Any:
-    """Stack trees of one shape along a new first axis; an object given several times is transferred once."""
+    """Stack trees of one shape along a new first axis.
+
+    An object given several times is transferred once.
+    """
     own = {id(tree): tree for tree in trees}
     first, *others = own.values()
     shape = tree_shape(first)
@@ -29,7 +32,10 @@ def stack(trees: Sequence, what: str) -> Any:
 
 
 def _stack_leaves(leaves: Sequence, places: np.ndarray) -> Array:
-    """Stack arrays, the one at each place; on the host if they are there, without a program for every size."""
+    """Stack arrays and take the one at each place.
+
+    If they are on the host they are stacked there, without a program for every size.
+    """
     keys = any(jnp.issubdtype(getattr(leaf, "dtype", float), jax.dtypes.prng_key) for leaf in leaves)
     if not keys and concrete(*leaves) and jax.default_backend() == "cpu":
         return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves])[places])
@@ -38,12 +44,18 @@ def _stack_leaves(leaves: Sequence, places: np.ndarray) -> Array:
 
 
 def tree_shape(tree: Tree) -> tuple:
-    """Return the structure of a tree and the shapes of its leaves: trees that agree in these can be stacked."""
+    """Return the structure of a tree and the shapes of its leaves.
+
+    Trees that agree in these can be stacked.
+    """
     return jax.tree.structure(tree), *map(np.shape, jax.tree.leaves(tree))
 
 
 def unstack(tree: Item, count: int) -> list[Item]:
-    """Take a stack apart on the host: one transfer for all, where slices on a device would be one per leaf and item."""
+    """Take a stack apart on the host.
+
+    This takes one transfer for all. Slices on a device would take one per leaf and item.
+    """
     held = jax.tree.map(np.asarray, tree)
     return [jax.tree.map(lambda leaf, i=i: leaf[i], held) for i in range(count)]
 
@@ -60,12 +72,18 @@ def make_once(make: Callable[..., Result], *columns: Sequence) -> list[Result]:
 
 
 def map_batch(function: Callable[[Any], Result], items: Any, *, vectorize: bool) -> Result:
-    """Apply `function` to every entry of a stack, in lockstep or one after the other; for use inside compiled code."""
+    """Apply `function` to every entry of a stack, in lockstep or one after the other.
+
+    For use inside compiled code.
+    """
     return jax.vmap(function)(items) if vectorize else jax.lax.map(function, items)
 
 
 def choose_vectorize(vectorize: bool | None) -> bool:
-    """Return the choice, or the faster one for the device: lockstep on GPUs, one after the other on CPUs."""
+    """Return the choice, or the faster one for the device if it is None.
+
+    Lockstep is faster on GPUs, one after the other on CPUs.
+    """
     return jax.default_backend() != "cpu" if vectorize is None else vectorize
 
 

@@ -122,7 +122,7 @@ def decode_reward(note: Any, arrays: dict[str, np.ndarray]) -> AbstractReward | 
 
 
 def encode_optimizer(optimizer: Any) -> Any:
-    """Return the name of an optimizer, if it is one of `robustirl.irl.optimizers`; None for the default."""
+    """Return the name of an optimizer of `robustirl.irl.optimizers`; None for the default."""
     if optimizer is None:
         return None
     for name, known in NAMED_OPTIMIZERS.items():

@@ -193,7 +193,10 @@ def _with_new_names(kind: FitKind, arrays: Arrays) -> Arrays:
 
 
 def _completed(arrays: Arrays) -> Arrays:
-    """Return the arrays of a tabular fit with those that version 0.1 did not write: not known, or as it was then."""
+    """Return the arrays of a tabular fit with those that version 0.1 did not write.
+
+    The added ones are as they were then, or NaN if not known.
+    """
     steps = arrays["fit.verdict.steps"]
     then = {"settled": np.asarray(False), "best_step": steps, "tolerance": np.asarray(0.0)}
     missing = {f"fit.verdict.{name}": value for name, value in then.items()}

@@ -57,12 +57,18 @@ class Learned(Parameters):
 
     @property
     def log_likelihood_(self) -> float:
-        """The log-probability of all recorded choices, and of their outcomes where dynamics were learned, too."""
+        """Return the log-probability of all recorded choices.
+
+        It includes that of their outcomes where dynamics were learned, too.
+        """
         return self._inferred().log_likelihood
 
     @property
     def standard_errors_(self) -> Float[np.ndarray, " d"]:
-        """A standard error for every parameter, from the Hessian; `inference_` has others (sandwich, by episode)."""
+        """Return a standard error for every parameter, from the Hessian.
+
+        `inference_` has others (sandwich, by episode).
+        """
         return self._inferred().standard_errors()
 
     @property
@@ -92,17 +98,26 @@ class Learned(Parameters):
 
     @property
     def occupancy_(self) -> Float[AnyArray, " S"]:
-        """`[S]`, ρ of the mixture α π_pl + (1-α) π_op, which learning has brought close to the expert's."""
+        """Return ρ of the mixture α π_pl + (1-α) π_op, `[S]`.
+
+        Learning has brought it close to the expert's.
+        """
         return self._fitted().occupancy
 
     @property
     def expert_occupancy_(self) -> Float[AnyArray, " S"]:
-        """`[S]`, ρ of the expert as estimated or given; `occupancy_estimate_` has its error, if it was estimated."""
+        """Return ρ of the expert as estimated or given, `[S]`.
+
+        If it was estimated, `occupancy_estimate_` has its error.
+        """
         return self._fitted().expert_occupancy
 
     @property
     def alpha_(self) -> float | Float[AnyArray, "S A"]:
-        """α that was used, by state and action if so given; `alpha_estimate_` says where an estimate came from."""
+        """Return the α that was used, by state and action if so given.
+
+        `alpha_estimate_` says where an estimate came from.
+        """
         alpha = self._fitted().alpha
         return alpha if np.ndim(alpha) else float(alpha)
 
@@ -125,7 +140,10 @@ class Learned(Parameters):
 
     @property
     def converged_(self) -> bool:
-        """Whether the gap came within the tolerance; `fit_.verdict.status` says how the fit ended otherwise."""
+        """Return whether the gap came within the tolerance.
+
+        `fit_.verdict.status` says how the fit ended otherwise.
+        """
         return bool(self._fitted().verdict.converged)
 
     @property
@@ -135,7 +153,10 @@ class Learned(Parameters):
 
     @property
     def judgment_(self) -> Judgment:
-        """Whether to use what was learned: trust, doubt or do not use, with the reason and what to try."""
+        """Return whether to use what was learned, with the reason and what to try.
+
+        The answer is trust, doubt or do not use.
+        """
         evidence = self.evidence_
         return judge(self._fitted(), evidence.occupancy_estimate, alpha_estimate=evidence.alpha_estimate)
 

@@ -115,7 +115,7 @@ def _cell_content(cell: types.CellType) -> Any:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """Return the global names and attributes that a function and those written inside it mention."""
+    """Return the global names and attributes that a function and its inner functions mention."""
     inner = (_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*inner)
 

@@ -20,7 +20,10 @@ class NotFittedError(InvalidInputError, AttributeError):
 
 
 class Parameters:
-    """Read and set what a constructor was given; a subclass keeps every argument under its own name."""
+    """Read and set what a constructor was given.
+
+    A subclass keeps every argument under its own name.
+    """
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:

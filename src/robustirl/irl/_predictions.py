@@ -39,7 +39,10 @@ class Predictions(Learned):
     def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"]: ...
 
     def predict(self, states: ArrayLike) -> Int[np.ndarray, " n"] | int:
-        """Return the most likely action in each of the states, or in one; the first of those equally likely."""
+        """Return the most likely action in each of the states, or in one.
+
+        Of equally likely actions the first is returned.
+        """
         actions = np.argmax(self.predict_proba(states), axis=-1)
         return int(actions) if np.ndim(actions) == 0 else actions
 
@@ -61,7 +64,7 @@ class Predictions(Learned):
         return draw_actions(self.predict_proba(states), seed)
 
     def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
-        """Return the player with the `predict` of stable-baselines3, which returns an action and a state.
+        """Return the player with the `predict` of stable-baselines3, which returns action and state.
 
         Its tools then take it, such as `evaluate_policy(model.as_sb3(), env)`.
         """
@@ -74,9 +77,9 @@ class Predictions(Learned):
         mdp: MDP | Sequence[MDP] | Demonstrations | OccupancyEstimate | ArrayLike,
         demonstrations: Demonstrations | Sequence[Episode] | None = None,
     ) -> float:
-        """Return the mean log-probability of the expert's moves under what was learned; higher is better.
+        """Return the mean log-probability of the expert's moves under what was learned.
 
-        The model is the mixture: with probability α the player's move, otherwise a disturbance (see
+        Higher is better. The model is the mixture: with probability α the player's move, otherwise a disturbance (see
         `robustirl.irl.likelihood`). Only states are used. Score episodes that `fit` has not seen: then scores of
         different α can be compared, by hand or with scikit-learn:
 
@@ -114,7 +117,10 @@ class Predictions(Learned):
         return float(chances.mean())
 
     def _occupancy_score(self, given: Any) -> float:
-        """Return minus the distance of an occupancy, as version 0.1 did; it cannot compare different α."""
+        """Return minus the distance of an occupancy, as version 0.1 did.
+
+        It cannot compare different α.
+        """
         warn_renamed("RobustIRL.score(occupancy)", stacklevel=4)
         found = self._fitted()
         held_out: Any = given.occupancy if isinstance(given, OccupancyEstimate) else given

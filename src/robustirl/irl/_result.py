@@ -86,7 +86,10 @@ class AbstractFit(ScopedModule):
 
 
 def _first(log: Any, length: int) -> Any:
-    """Return the first entries, taken on the host: on the device every length would be a program."""
+    """Return the first entries, taken on the host.
+
+    On the device every length would be a program.
+    """
     entries = np.asarray(log)[:length]
     return jax.device_put(entries) if isinstance(log, jax.Array) else entries
 
@@ -95,9 +98,10 @@ AnyFit = TypeVar("AnyFit", bound=AbstractFit)
 
 
 def require_success(fit: AnyFit, tolerance: float | None, which: str = "") -> AnyFit:
-    """Return `fit`, or raise if it failed or took all its steps without reaching a tolerance that was given.
+    """Return `fit`, or raise if it failed or missed a tolerance that was given.
 
-    A fit stopped by a callback does not raise. `which` names the fit within a batch.
+    A fit misses it if it settled or took all its steps without reaching it. A fit stopped by a callback does not raise.
+    `which` names the fit within a batch.
     """
     verdict = fit.verdict
     if verdict.status == Status.FAILED:

@@ -23,7 +23,9 @@ def draw_actions(chances: Float[np.ndarray, "*n A"], seed: int | np.random.Gener
 
 
 class ActingPolicy:
-    """A policy with the `predict` of stable-baselines3: `(observation, state, ...) -> (action, state)`.
+    """A policy with the `predict` of stable-baselines3.
+
+    Its form is `(observation, state, ...) -> (action, state)`.
 
     Args:
         best: The best action in each of several observations, or in one.
@@ -47,7 +49,9 @@ class ActingPolicy:
         episode_start: Int[np.ndarray, " n"] | None = None,
         deterministic: bool = False,
     ) -> tuple[Any, Any]:
-        """Return the action for an observation, or for each of several, and the state unchanged: there is no memory.
+        """Return the action for an observation, or for each of several, and the state unchanged.
+
+        There is no memory.
 
         Args:
             observation: A state, or an array of them.

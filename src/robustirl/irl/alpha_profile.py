@@ -28,7 +28,9 @@ def profile_alpha(
     candidates: Sequence[float] = CANDIDATES,
     **options: Any,
 ) -> tuple[AlphaEstimate, list[Fit]]:
-    """Return the α under which recorded choices are most likely, if that is more than chance, and the fit at each.
+    """Return the α under which recorded choices are most likely, and the fit at each candidate.
+
+    The α is 1 unless another makes the choices more likely by more than chance.
 
     Args:
         mdp: The learner's world.

@@ -56,7 +56,9 @@ ENOUGH = 0.9  # Of the best gain.
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AlphaCurves:
-    """What the fits of all candidates look like to the learner; every array has one entry a candidate.
+    """What the fits of all candidates look like to the learner.
+
+    Every array has one entry a candidate.
 
     Attributes:
         candidates: `[K]`, the α that were fitted, from 1 downwards.
@@ -134,7 +136,7 @@ def admissible_candidates(curves: AlphaCurves) -> Bool[np.ndarray, " K"]:
 
 
 def choose_candidate(curves: AlphaCurves, episodes: int) -> tuple[int, bool, str]:
-    """Return the place of the chosen candidate, whether the data decided, and the reason in a sentence."""
+    """Return the place of the chosen candidate, whether the data decided, and why in a sentence."""
     if len(curves.candidates) == 1:
         return 0, False, "α stays 1: there is no other candidate."
     if episodes < FEWEST_EPISODES:

@@ -81,7 +81,7 @@ class AlphaSelection(AlphaCurves, ShortRepr):
         )
 
     def plot(self) -> Any:
-        """Return a figure of what decided: explained and missed visits and the gain, over the candidates."""
+        """Return a figure of what decided: explained and missed visits and the gain, by candidate."""
         return draw("figure_alpha", self)
 
     def _repr_html_(self) -> str:
@@ -249,7 +249,10 @@ def _curves(
 
 
 def _avoidable_gap(mdp: MDP, standard: Fit, gap: float) -> float:
-    """Return how far standard IRL stays from the closest policy there is; small gaps and pairs are not looked at."""
+    """Return how far standard IRL stays from the closest policy there is.
+
+    It is 0 for small gaps and for rewards of pairs, which are not looked at.
+    """
     if gap <= SMALL_GAP or standard.reward.ndim == 2:
         return 0.0
     return max(gap - float(with_least_gap(standard, mdp).diagnosis.least_gap), 0.0)
@@ -258,9 +261,10 @@ def _avoidable_gap(mdp: MDP, standard: Fit, gap: float) -> float:
 def estimate_mismatch(
     mdp: MDP, demonstrations: Demonstrations, actions: bool | None = None, confidence: float = 0.95
 ) -> tuple[AlphaEstimate, str]:
-    """Return what the moves tell without a fit, and what they prove: a `noisier` or `calmer` expert, or `unknown`.
+    """Return what the moves tell without a fit, and what they prove about the expert.
 
-    Moves that the learner cannot make prove noise with or without the actions. Recorded actions prove more.
+    They prove a `noisier` or `calmer` expert, or it is `unknown`. Moves that the learner cannot make prove noise with
+    or without the actions. Recorded actions prove more.
 
     Example:
         >>> rows = [[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]]]
@@ -290,7 +294,10 @@ def _as_candidates(candidates: Sequence[float | int] | None, states: int) -> lis
 def player_gains(
     alone: Float[np.ndarray, "K S"], players: Sequence[Any], reward: Any, mdp: MDP
 ) -> Float[np.ndarray, " K"]:
-    """Return what each player earns more than the first, by a reward of states or of states and actions."""
+    """Return what each player earns more than the first.
+
+    The reward is one of states, or of states and actions.
+    """
     pay = np.asarray(reward)
     if pay.ndim == 1:
         earned = alone @ pay
@@ -302,7 +309,10 @@ def player_gains(
 
 
 def _per_episode(mdp: MDP, fit: Fit, demonstrations: Demonstrations) -> tuple[float, float]:
-    """Return the mean log-likelihood per move and its standard error, episodes being independent."""
+    """Return the mean log-likelihood per move and its standard error.
+
+    Episodes are taken as independent.
+    """
     found, episodes = move_log_likelihoods(mdp, fit, demonstrations)
     if not found.size:
         return 0.0, float("inf")

@@ -61,10 +61,11 @@ def arrivals(
 def chances_of_arrival(
     mdp: MDP, policies: Float[np.ndarray, "K S A"], expert: Float[np.ndarray, " S"]
 ) -> Float[np.ndarray, " K"]:
-    """Return the chance that each policy reaches an end within `LONGEST` steps; ones if the expert reaches none.
+    """Return the chance that each policy reaches an end within `LONGEST` steps.
 
-    Ends are weighed by how often the expert reaches them. Nothing is discounted: at a small discount a policy that
-    never arrives from a few states looks as good as one that arrives late.
+    The chances are ones if the expert reaches none. Ends are weighed by how often the expert reaches them. Nothing is
+    discounted: at a small discount a policy that never arrives from a few states looks as good as one that arrives
+    late.
 
     Example:
         >>> rows = np.zeros((3, 2, 3))

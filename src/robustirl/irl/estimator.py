@@ -51,7 +51,7 @@ from robustirl.types import AnyArray, ArrayLike, Objective
 
 
 class RobustIRL(Predictions):
-    """Learn a reward and a policy for the learner's world from demonstrations made in another one.
+    """Learn a reward and a policy for the learner's world from demonstrations made in another.
 
     Args:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
@@ -218,7 +218,10 @@ class RobustIRL(Predictions):
         return self
 
     def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, AlphaSelection | None]:
-        """Return the evidence and the choice of α; on Ctrl-C keep the fit at α = 1 as far as it had come."""
+        """Return the evidence and the choice of α.
+
+        On Ctrl-C keep the fit at α = 1 as far as it had come.
+        """
         collect = functools.partial(collect_with_selection, mdp, given, tail=self.tail, confidence=self.confidence)
         try:
             return collect(alpha=self.alpha, options=options)

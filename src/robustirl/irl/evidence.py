@@ -62,10 +62,10 @@ def collect_with_selection(
     confidence: float,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Evidence, AlphaSelection | None]:
-    """Return the evidence in demonstrations, or in an occupancy, for a learner in `mdp`, and how α was chosen.
+    """Return the evidence for a learner in `mdp`, and how α was chosen.
 
-    The second is the choice of α with the fit of every candidate, if candidates were fitted for it. `options` are those
-    of these fits; see `select_alpha`.
+    The first is the evidence in demonstrations, or in an occupancy. The second is the choice of α with the fit of every
+    candidate, if candidates were fitted for it. `options` are those of these fits; see `select_alpha`.
 
     Example:
         >>> world = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])

@@ -66,11 +66,16 @@ class Inference:
 
     @property
     def unidentified(self) -> tuple[str, ...]:
-        """The names of parameters that the choices do not identify: some direction of them changes no probability."""
+        """Return the names of parameters that the choices do not identify.
+
+        Some direction of these parameters changes no probability.
+        """
         return tuple(name for name, free in zip(self.names, _free(self.information), strict=True) if free)
 
     def covariance(self, kind: str = "hessian") -> Float[np.ndarray, "d d"]:
-        """Return the covariance of the estimates; of directions that are not identified it is zero (see above).
+        """Return the covariance of the estimates.
+
+        Of directions that are not identified it is zero (see above).
 
         Args:
             kind: `hessian`, `outer`, `sandwich` or `grouped`; see the top of `robustirl.irl.inference`.
@@ -103,7 +108,10 @@ class Inference:
         return np.stack([self.parameters - width, self.parameters + width], -1)
 
     def summary(self, confidence: float = 0.95, kind: str = "hessian", most: int = 40) -> str:
-        """Return a table of the parameters with standard errors and intervals; the first `most` of them."""
+        """Return a table of the parameters with standard errors and intervals.
+
+        It has the first `most` of them.
+        """
         share = f"{confidence:.0%}".replace("%", " %")
         errors, intervals = self.standard_errors(kind), self.confidence_intervals(confidence, kind)
         wide = max(len("parameter"), *(len(name) for name in self.names[:most]))
@@ -181,7 +189,10 @@ def infer(
 
 
 def _derive(problem: Problem, parameters: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]) -> Any:
-    """Return the information of a choice, log-probabilities and scores at the solution for these parameters."""
+    """Return the information of a choice, log-probabilities and scores at the solution.
+
+    The solution is the one for these parameters.
+    """
     theta, unravel = ravel_pytree(parameters)
 
     def settled(theta: Float[Array, " d"], start: Float[Array, " S"]) -> Float[Array, " S"]:
@@ -217,7 +228,10 @@ _derivatives: BoundedJit[..., Any] = BoundedJit(_derive)
 
 
 def _scaled(information: Float[np.ndarray, "d d"]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return units, eigenvalues, eigenvectors of an information with a unit diagonal, and which are not zero."""
+    """Return units, eigenvalues and eigenvectors of an information, and which are not zero.
+
+    The units give the information a unit diagonal before its eigenvalues are computed.
+    """
     diagonal = np.abs(np.diag(information))
     least = SINGULAR * max(float(diagonal.max()), np.finfo(float).tiny)
     unit = np.where(diagonal > least, 1 / np.sqrt(np.maximum(diagonal, least)), 0)

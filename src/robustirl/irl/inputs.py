@@ -57,7 +57,9 @@ def from_episodes(given: Any) -> Demonstrations:
 
 
 def require_occupancy(given: Any) -> Any:
-    """Return what stands for an occupancy; refuse demonstrations, which need an estimate of one first.
+    """Return what stands for an occupancy; refuse demonstrations.
+
+    Demonstrations need an estimate of an occupancy first.
 
     Example:
         >>> require_occupancy([0.25, 0.75])

@@ -184,7 +184,10 @@ def _alphas(
     objective: str,
     options: Mapping[str, Any],
 ) -> Float[np.ndarray, " K"]:
-    """Return α for each world, as given or estimated with the reward model and the settings of the joint fit."""
+    """Return α for each world, as given or estimated.
+
+    It is estimated with the reward model and the settings of the joint fit.
+    """
     if isinstance(alphas, str):
         if alphas != "auto":
             raise InvalidInputError(f"alphas is {alphas!r}, but numbers with 0 < alpha <= 1 or 'auto' are needed.")
@@ -241,7 +244,10 @@ def _union(worlds: Sequence[MDP], shares: Float[np.ndarray, " K"]) -> MDP:
 
 
 def _repeated(model: AbstractReward, count: int) -> AbstractReward:
-    """Return the reward for all worlds; as a linear one where it is linear, for which there are faster methods."""
+    """Return the reward for all worlds, as a linear one where it is linear.
+
+    There are faster methods for linear rewards.
+    """
     if isinstance(model, TabularReward):
         size = int(np.prod(model.shape))
         model = LinearReward(np.eye(size).reshape(*model.shape, size), names=model.parameter_names())

@@ -23,7 +23,7 @@ LARGEST_ALPHA = 0.999
 def move_log_likelihoods(
     mdp: MDP, fit: Fit, demonstrations: Demonstrations
 ) -> tuple[Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
-    """Return log P(s'|s) of every recorded move out of a state that can be left, and the episode of each.
+    """Return log P(s'|s) of every recorded move out of a leavable state, and its episode.
 
     Args:
         mdp: The learner's world.

@@ -20,9 +20,10 @@ from robustirl.mdp import as_count
 
 
 def scalars(step: Step | RelativeEntropyStep) -> tuple[int, dict[str, float]]:
-    """Return where a fit stands as a place on the axis and named numbers: what every logger needs.
+    """Return where a fit stands as a place on the axis and named numbers.
 
-    Rounds of later attempts follow those of earlier ones, so that the axis never runs backwards.
+    Every logger needs these. Rounds of later attempts follow those of earlier ones, so that the axis never runs
+    backwards.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -45,7 +46,10 @@ Me = TypeVar("Me")
 
 
 class _Logger:
-    """What the loggers share: every so many steps, and an end that comes once, also when the fit breaks off."""
+    """The part that all loggers share.
+
+    It logs every so many steps, and ends once, also when the fit breaks off.
+    """
 
     def __init__(self, prefix: str, every: int):
         self._prefix = f"{prefix}/" if prefix else ""

@@ -34,7 +34,7 @@ def matching_covariance(
     *,
     temperatures: Temperatures = Temperatures(),
 ) -> Float[np.ndarray, "d d"]:
-    """Return the covariance of the parameters of a linear reward of states learned by matching an occupancy.
+    """Return the parameters' covariance for a linear reward of states that matches an occupancy.
 
     It counts the scatter of the episodes, not a wrong world or wrong features. It takes 2 d linear solves and no
     matrix of states, so that it is for large worlds, too.
@@ -73,7 +73,10 @@ def matching_covariance(
 
 
 def _sandwich(matrix: Float[np.ndarray, "d d"], scatter: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
-    """Return M⁻¹ Σ M⁻¹, or refuse a matrix M without an inverse, whatever the units of its features."""
+    """Return M⁻¹ Σ M⁻¹, or refuse a matrix M without an inverse.
+
+    The units of its features make no difference.
+    """
     unit = np.sqrt(np.maximum(np.diag(matrix), 0))
     if (unit == 0).any() or np.linalg.cond(matrix / unit / unit[:, None]) > LARGEST_CONDITION:
         raise InvalidInputError(

@@ -53,7 +53,7 @@ def rate_of_adam(optimizer: object) -> float | None:
 
 
 def paper_optimizer(reward: AbstractReward) -> optax.GradientTransformation:
-    """Return the paper's optimizer for a reward model: `DEEP_ADAM` for networks, `ADAM` for the others.
+    """Return the paper's optimizer for a reward model: `DEEP_ADAM` for networks, else `ADAM`.
 
     Example:
         >>> from robustirl.rewards import TabularReward

@@ -60,14 +60,20 @@ def save_fit(fit: Fit | RelativeEntropyFit | ImitationFit, path: str | os.PathLi
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit | ImitationFit:
-    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`; see the example of `save_fit`."""
+    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`.
+
+    See the example of `save_fit`.
+    """
     note, arrays = read_archive(path)
     kind = next((kind for kind in KINDS if kind.name == note.get("kind")), TABULAR)
     return _understood(path, lambda: decode_fit(kind, note["fit"], arrays))
 
 
 def _understood(path: str | os.PathLike[str], decode: Callable[[], Found]) -> Found:
-    """Return what `decode` makes of a file, or refuse content that is not what it should be under a valid checksum."""
+    """Return what `decode` makes of a file, or refuse its content.
+
+    Content is refused that is not what it should be under a valid checksum.
+    """
     try:
         return decode()
     except InvalidInputError:

@@ -69,7 +69,9 @@ def fit_transfer(
     reward: AbstractReward | None = None,
     **options: Any,
 ) -> Transfer:
-    """Learn in the expert's world as recorded actions tell it, plan in the learner's, and say whether to use it.
+    """Learn in the expert's world as recorded actions tell it, and plan in the learner's.
+
+    The result says whether to use its policy.
 
     Args:
         mdp: The learner's world.
@@ -107,7 +109,10 @@ def fit_transfer(
 def compare_transfer(
     mdp: MDP, selection: AlphaSelection, expert: Float[np.ndarray, " S"], policy: Float[np.ndarray, "S A"], found: Fit
 ) -> tuple[bool, str]:
-    """Return whether transfer is to be preferred to the fit at the chosen α, and the reason in a sentence."""
+    """Return whether transfer is to be preferred to the fit at the chosen α, and why.
+
+    The reason is a sentence.
+    """
     theirs, ours = float(found.verdict.occupancy_gap), float(selection.gap[0])
     if not theirs <= CLOSER * ours:
         return False, (

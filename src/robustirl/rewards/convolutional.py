@@ -16,11 +16,11 @@ from robustirl.types import ArrayLike
 
 
 class ConvolutionalReward(AbstractReward):
-    """R_θ(s) = f_θ(φ)(s) with a small convolutional network f_θ over a grid of cells, numbered row by row.
+    """R_θ(s) = f_θ(φ)(s) with a small convolutional network f_θ over a grid of cells.
 
-    Hidden layers of `width` channels with rectifiers, then a 1 × 1 layer to one reward per cell. Cells beyond the edge
-    count as zeros, so that the reward of a cell sees the features of `depth · (kernel_size // 2)` cells to every side.
-    Learning starts from random weights, which the key determines.
+    Cells are numbered row by row. Hidden layers of `width` channels with rectifiers, then a 1 × 1 layer to one reward
+    per cell. Cells beyond the edge count as zeros, so that the reward of a cell sees the features of
+    `depth · (kernel_size // 2)` cells to every side. Learning starts from random weights, which the key determines.
 
     Args:
         features: φ(s), `[S, d]`, with S = rows · columns.

@@ -29,7 +29,10 @@ class AbstractReward(DeviceModule):
 
     @abc.abstractmethod
     def __call__(self, parameters: FloatTree) -> Float[Array, " S"] | Float[Array, "S A"]:
-        """Return the reward of every state, or of every pair, under these parameters, differentiable in them."""
+        """Return the reward of every state, or of every pair, under these parameters.
+
+        It is differentiable in the parameters.
+        """
 
     def parameter_names(self) -> tuple[str, ...]:
         """Return a name for every number among the parameters, in the order of a flattened tree.
@@ -42,7 +45,7 @@ class AbstractReward(DeviceModule):
         return tuple(f"theta[{i}]" for i in range(sum(sizes)))
 
     def padded(self, states: int) -> "AbstractReward | None":
-        """Return this model for a world of more states, whose rewards are zero; None if it cannot be padded.
+        """Return this model for more states, whose rewards are zero; None if it cannot be padded.
 
         Its parameters are those of this model, with arrays that may have further entries at their ends.
         """
@@ -51,7 +54,9 @@ class AbstractReward(DeviceModule):
 
 
 class TabularReward(AbstractReward):
-    """One parameter per state (the one-hot features of the paper) or per state and action. Learning starts from zero.
+    """One parameter per state (the one-hot features of the paper) or per state and action.
+
+    Learning starts from zero.
 
     Attributes:
         num_states: S.
@@ -87,7 +92,9 @@ class TabularReward(AbstractReward):
 
 
 class LinearReward(AbstractReward):
-    """R_θ(s) = ⟨θ, φ(s)⟩ for features φ `[S, d]`, or R_θ(s,a) = ⟨θ, φ(s,a)⟩ for `[S, A, d]`. Learning starts from zero.
+    """R_θ(s) = ⟨θ, φ(s)⟩ for features φ `[S, d]`, or R_θ(s,a) = ⟨θ, φ(s,a)⟩ for `[S, A, d]`.
+
+    Learning starts from zero.
 
     Args:
         features: φ.
@@ -140,9 +147,10 @@ def _as_feature_names(names: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 class NetworkReward(AbstractReward):
-    """R_θ(s) = f_θ(φ(s)) with a small network f_θ, the same for every state: deep MCE IRL (Wulfmeier et al., 2015).
+    """R_θ(s) = f_θ(φ(s)) with a small network f_θ, the same for every state.
 
-    With features φ(s,a) of states and actions, `[S, A, d]`, it is R_θ(s,a) = f_θ(φ(s,a)).
+    This is deep MCE IRL (Wulfmeier et al., 2015). With features φ(s,a) of states and actions, `[S, A, d]`, it is
+    R_θ(s,a) = f_θ(φ(s,a)).
 
     Two hidden layers as wide as the features, with rectifiers. The paper's Table 2 says "two 2D-CNN layers" for
     ObjectWorld, without a kernel size; this is them with kernels of 1 × 1, a perceptron per state.

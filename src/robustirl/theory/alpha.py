@@ -79,5 +79,8 @@ def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
 
 @working_precision
 def worst_opponent_world(mdp: MDP, reward: ArrayLike, alpha: float) -> MDP:
-    """Return `opponent_world` of the opponent in the game's saddle point for a reward: T* of the appendix."""
+    """Return `opponent_world` of the opponent in the game's saddle point for a reward.
+
+    It is T* of the appendix.
+    """
     return opponent_world(mdp, solve(MarkovGame(mdp, alpha), reward).opponent)

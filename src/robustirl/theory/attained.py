@@ -28,7 +28,10 @@ def attained_shortfall(
     reward: Float[np.ndarray, " S"],
     suboptimality: float,
 ) -> float | None:
-    """Return a shortfall that occurs, from a reward to begin with; None if the learner's world has no such expert."""
+    """Return a shortfall that occurs, from a reward to begin with.
+
+    It is None if the learner's world has no such expert.
+    """
     best = None
     for _ in range(ROUNDS):
         chosen = _favorite(around, expert, reward)
@@ -46,7 +49,10 @@ def attained_shortfall(
 def _favorite(
     around: Surroundings, expert: ExpertRegion, reward: Float[np.ndarray, " S"]
 ) -> Float[np.ndarray, " S"] | None:
-    """Return the occupancy of the learner's world, within the error of the demonstrations, that earns most."""
+    """Return the occupancy of the learner's world that earns most.
+
+    Only those within the error of the demonstrations are considered.
+    """
     program, owner, moves = _world(around)
     count = len(around.start)
     program.variable("off", count)
@@ -72,7 +78,7 @@ def _explaining(
     direction: Float[np.ndarray, " S"],
     suboptimality: float,
 ) -> Float[np.ndarray, " S"]:
-    """Return the reward with the largest ⟨direction, R⟩ of those for which an occupancy is optimal."""
+    """Return the reward with the largest ⟨direction, R⟩ for which an occupancy is optimal."""
     program, owner, moves = _world(around)
     count = len(around.start)
     program.variable("reward", count, high=1.0)
@@ -86,7 +92,10 @@ def _explaining(
 
 
 def _world(around: Surroundings) -> tuple[Rows, np.ndarray, np.ndarray]:
-    """Return an empty program with the measure x(s,a), which state a pair is of `[S, n]`, and its row `[n, S]`."""
+    """Return an empty program with the measure x(s,a), the state of each pair, and its row.
+
+    The states are `[S, n]` and the rows `[n, S]`.
+    """
     program, pairs = Rows(), np.argwhere(around.mask)
     program.variable("x", len(pairs))
     owner = np.zeros((len(around.start), len(pairs)))

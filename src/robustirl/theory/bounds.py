@@ -54,7 +54,7 @@ def _horizon(mdp: MDP) -> float:
 
 @working_precision
 def soft_policy_bound(first: MDP, second: MDP, reward: ArrayLike) -> Bound:
-    """Bound, by Lemma 1, how far apart the soft-optimal policies of one reward in two worlds can be, in d_pol.
+    """Bound, by Lemma 1, d_pol between the soft-optimal policies of one reward in two worlds.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -83,7 +83,10 @@ def standard_bound(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
 
 @working_precision
 def standard_bound_soft_expert(learner: MDP, expert: MDP, reward: ArrayLike) -> Bound:
-    """Bound it by Theorem 1 for a soft-optimal expert (appendix), which adds the distance of the experts' policies."""
+    """Bound it by Theorem 1 for a soft-optimal expert (appendix).
+
+    This adds the distance of the experts' policies.
+    """
     return for_soft_expert(standard_bound(learner, expert, reward), learner, expert, reward)
 
 
@@ -110,7 +113,9 @@ def for_soft_expert(bound: Bound, learner: MDP, expert: MDP, reward: ArrayLike) 
 
 @working_precision
 def robust_bound(learner: MDP, expert: MDP, reward: ArrayLike, alpha: float) -> Bound:
-    """Bound, by Theorem 3, robust MCE IRL under mismatch, for an optimal expert whose occupancy the mixture matches.
+    """Bound, by Theorem 3, robust MCE IRL under mismatch, for an optimal expert.
+
+    The mixture has to match the expert's occupancy.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -175,9 +180,10 @@ def transfer_bound_trained_with_expert(learner: MDP, expert: MDP, reward: ArrayL
 
 @working_precision
 def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
-    """Return how much the game can overstate the robust MDP's value, as the paper has it (appendix to Section 4.3).
+    """Return how much the game can overstate the robust MDP's value, as the paper has it.
 
-    `distance` is d_dyn between the saddle points' kernels over T^{L,α} and over the opponent's smaller set.
+    The bound is in the appendix to Section 4.3. `distance` is d_dyn between the saddle points' kernels over T^{L,α} and
+    over the opponent's smaller set.
 
     The proof bounds the difference of two soft values in two *worlds* by the distance of their *policies*, and that
     step does not hold. The bound itself holds if every state has the same number of actions, two or more, by another

@@ -114,7 +114,9 @@ def certify(
     newton: bool = True,
     throw: bool = True,
 ) -> Certificate:
-    """Return the exact worst and best discounted return of a policy over kernels around that of a world.
+    """Return the exact worst and best discounted return of a policy over a set of kernels.
+
+    The set is one around the kernel of a world.
 
     Args:
         mdp: The world in the middle.

@@ -28,7 +28,7 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def soft_policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[Array, " S"]:
-    """Return V_soft^π, the discounted reward and entropy that a policy collects from every state.
+    """Return V_soft^π, the discounted reward and entropy a policy collects from every state.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.5)
@@ -47,7 +47,9 @@ def _value(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"]) ->
 
 @working_precision
 def causal_entropy(mdp: MDP, policy: ArrayLike) -> Float[Array, ""]:
-    """Return H(π), the normalized discounted causal entropy of a policy: the objective of MCE IRL.
+    """Return H(π), the normalized discounted causal entropy of a policy.
+
+    It is the objective of MCE IRL.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.9)
@@ -60,7 +62,9 @@ def causal_entropy(mdp: MDP, policy: ArrayLike) -> Float[Array, ""]:
 
 @working_precision
 def predictive_log_loss(mdp: MDP, predictor: ArrayLike, policy: ArrayLike) -> Float[Array, ""]:
-    """Return ℓ(π̄, π), the log-loss of predicting a policy's actions by another's; infinite if one was ruled out.
+    """Return ℓ(π̄, π), the log-loss of predicting a policy's actions by another's.
+
+    It is infinite if one of the actions was ruled out.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.9)

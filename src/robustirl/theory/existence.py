@@ -173,7 +173,7 @@ def find_matching_policy(
     time_limit: float | None = None,
     throw: bool = True,
 ) -> Matching:
-    """Return a policy of this world with the given state occupancy, or how far from there being one.
+    """Return a policy with the given state occupancy, or how far this world is from having one.
 
     The linear program min ‖ρ - (1-γ) P₀ - γ Tᵀx‖₁ over x(s,a) = ρ(s) π(a|s) >= 0 with Σ_a x = ρ.
 
@@ -234,7 +234,7 @@ class Closest(Outcome):
 def closest_occupancy(
     mdp: MDP, occupancy: ArrayLike, *, time_limit: float | None = None, throw: bool = True
 ) -> Closest:
-    """Return the smallest ‖ρ_π - ρ‖₁ that any policy reaches in this world, and a policy that reaches it.
+    """Return the smallest ‖ρ_π - ρ‖₁ of any policy in this world, and a policy that reaches it.
 
     The linear program min ‖Σ_a x - ρ‖₁ over the occupancy measures of the world, x(s,a) >= 0 with
     Σ_a x = (1-γ) P₀ + γ Tᵀx. No IRL does better: with α = 1 the learned policy is one of those policies, with α < 1 the

@@ -56,7 +56,7 @@ def find_feature_matching_policy(
     time_limit: float | None = None,
     throw: bool = True,
 ) -> FeatureMatching:
-    """Find a policy of this world with the feature expectations of the given occupancy, or the closest one.
+    """Find a policy of this world with an occupancy's feature expectations, or the closest one.
 
     Args:
         mdp: The learner's world.

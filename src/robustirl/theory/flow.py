@@ -44,7 +44,9 @@ class FlowSystem(NamedTuple):
 
 @working_precision
 def flow_system(mdp: MDP, occupancy: ArrayLike) -> FlowSystem:
-    """Return the matrix 𝐓 and the vector 𝐯 of Theorem 2, with γ in the flow rows and without unavailable actions.
+    """Return the matrix 𝐓 and the vector 𝐯 of Theorem 2.
+
+    The flow rows contain γ, and unavailable actions are omitted.
 
     Example:
         >>> world = MDP([[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.5)
@@ -120,9 +122,10 @@ class FlowProblem:
         return scipy.sparse.linalg.splu(system).solve(self.start)
 
     def largest_return(self, reward: np.ndarray, value: np.ndarray) -> float:
-        """Return an upper bound on max_π ⟨ρ_π, R⟩, from any `value` V: (1-γ) ⟨P₀, V⟩ + max(0, max (R + γ T V - V)).
+        """Return an upper bound on max_π ⟨ρ_π, R⟩, from any `value` V.
 
-        It holds because ρ_π has a mass of at most one, and is attained by the optimal V.
+        It is (1-γ) ⟨P₀, V⟩ + max(0, max (R + γ T V - V)). It holds because ρ_π has a mass of at most one, and is
+        attained by the optimal V.
         """
         advantage = float((self.owner.T @ (reward - value) + self.flow.T @ value).max())
         return float(self.start @ value) + max(0.0, advantage)
@@ -161,10 +164,11 @@ def least_violation(
     time_limit: float | None,
     throw: bool,
 ) -> Result:
-    """Minimize ‖A x - b‖₁ of the `wanted` equations over x >= 0 that satisfy the `exact` ones, by HiGHS.
+    """Minimize ‖A x - b‖₁ of the `wanted` equations over x >= 0 that satisfy the `exact` ones.
 
-    Interior points with crossover are tried first, the simplex method should they fail. On grids of 10⁴ states the two
-    take about as long, save where an infeasible occupancy is to be approached: that takes simplex steps more than 40 s.
+    The solver is HiGHS. Interior points with crossover are tried first, the simplex method should they fail. On grids
+    of 10⁴ states the two take about as long, save where an infeasible occupancy is to be approached: that takes simplex
+    steps more than 40 s.
 
     Args:
         wanted: The equations to come close to.

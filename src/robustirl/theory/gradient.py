@@ -22,7 +22,9 @@ from robustirl.types import ArrayLike
 
 @working_precision
 def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, ""]:
-    """c(θ): the normalized discounted log-loss of the soft-optimal policy, differentiable in the reward.
+    """Return c(θ), the normalized discounted log-loss of the soft-optimal policy.
+
+    It is differentiable in the reward.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.9)

@@ -67,7 +67,9 @@ def guarantee(
     suboptimality: float = 0.0,
     expert_return: float | None = None,
 ) -> Guarantee:
-    """Return how much less than the expert a policy can earn, over all rewards that explain the expert, from data.
+    """Return how much less than the expert a policy can earn, from data.
+
+    This is over all rewards that explain the expert.
 
     Args:
         world: The learner's world.
@@ -125,7 +127,10 @@ def guarantee(
         return shortfall_of(place)[0] < USEFUL * without if expert_return is None else return_of(place) > 0
 
     def closest() -> ExpertRegion:
-        """Return the region around the closest occupancy that an expert can have, for errors that shrink."""
+        """Return the region around the closest occupancy that an expert can have.
+
+        It is for errors that shrink.
+        """
         program = guarantee_rows(around, learner, region, slack=slack, expert_return=None)
         pairs = largest(program, {"off": -1.0})[1]["expert"]
         center = np.zeros(np.asarray(around.mask).shape)
@@ -156,7 +161,10 @@ def guarantee(
 def _from_moves(
     world: MDP, demonstrations: Demonstrations | ArrayLike, radius: str, confidence: float
 ) -> Float[np.ndarray, "S A"]:
-    """Return how far the expert's world may be from the learner's at every pair, from recorded actions."""
+    """Return how far the expert's world may be from the learner's at every pair.
+
+    This is taken from recorded actions.
+    """
     if radius != "moves" or not isinstance(demonstrations, Demonstrations):
         raise InvalidInputError(
             f"the radius is {radius!r}, but numbers are needed, or 'moves' together with demonstrations that have"
@@ -168,7 +176,10 @@ def _from_moves(
 def _region(
     world: MDP, demonstrations: Demonstrations | ArrayLike, confidence: float
 ) -> tuple[ExpertRegion, OccupancyEstimate | None]:
-    """Return where the expert's occupancy is, and the estimate behind it; none for an exact occupancy."""
+    """Return where the expert's occupancy is, and the estimate behind it.
+
+    There is no estimate for an exact occupancy.
+    """
     if not isinstance(demonstrations, Demonstrations):
         exact = np.asarray(as_occupancy(demonstrations, world), float)
         return ExpertRegion(exact, exact, exact, 0.0), None
@@ -185,10 +196,10 @@ def _region(
 def _episodes_needed(
     region: ExpertRegion, estimate: OccupancyEstimate | None, useful: Callable[[ExpertRegion], bool]
 ) -> tuple[int | None, str | None]:
-    """Return after how many episodes the guarantee would not be vacuous, if they told the same with less error.
+    """Return after how many episodes the guarantee would not be vacuous.
 
-    Errors fall with the square root of the number of episodes, but for the bias of truncated ones. If no number
-    suffices, also return why.
+    They are assumed to tell the same with less error. Errors fall with the square root of the number of episodes, but
+    for the bias of truncated ones. If no number suffices, also return why.
     """
     if estimate is None or region.error <= 0 or not useful(region.shrunk(SMALLEST_ERROR)):
         return None, "it would be so with the expert's exact occupancy, for this policy and radius"

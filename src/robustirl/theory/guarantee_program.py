@@ -51,7 +51,10 @@ class ExpertRegion:
     error: float
 
     def within(self, other: "ExpertRegion") -> "ExpertRegion":
-        """Return the region with the limits of another one, too; where they contradict, the program says so."""
+        """Return the region with the limits of another one, too.
+
+        Where they contradict, the program says so.
+        """
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
         return ExpertRegion(self.occupancy, lower, upper, self.error)
 
@@ -95,7 +98,10 @@ class LearnerRegion:
 def guarantee_rows(
     around: Surroundings, learner: LearnerRegion, expert: ExpertRegion, *, slack: float, expert_return: float | None
 ) -> Rows:
-    """Return the constraints of the program; `slack` is κ + ε, `expert_return` a lower limit on Σ w."""
+    """Return the constraints of the program.
+
+    `slack` is κ + ε, and `expert_return` is a lower limit on Σ w.
+    """
     import scipy.sparse
 
     program, count = Rows(), len(around.start)
@@ -150,7 +156,10 @@ def _flow(
     pairs: np.ndarray,
     around: Surroundings,
 ) -> None:
-    """Add the polytope of occupancies: of x(s,a) for the expert, of ρ(s) and a policy's weights for the learner."""
+    """Add the polytope of occupancies.
+
+    It is that of x(s,a) for the expert, and of ρ(s) and a policy's weights for the learner.
+    """
     import scipy.sparse
 
     gamma, start = around.discount, (1 - around.discount) * around.start

@@ -10,7 +10,9 @@ from robustirl._runtime import ShortRepr
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Guarantee(ShortRepr):
-    """How much less than the expert a policy can earn; rewards are in [0,1], returns normalized to 1.
+    """How much less than the expert a policy can earn.
+
+    Rewards are in [0,1], and returns are normalized to 1.
 
     Attributes:
         shortfall: An upper bound on J(expert) - J(policy) over all rewards that explain the expert and all worlds.

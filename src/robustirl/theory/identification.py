@@ -54,9 +54,10 @@ class IdentifiedSet:
         return self.dimensions[-1] == int(self.constant)
 
     def nearly_open(self, threshold: float) -> tuple[int, ...]:
-        """Return how many directions are weaker than a threshold after the first expert, the first two, and so on.
+        """Return how many directions are weaker than a threshold.
 
-        To tell a direction of strength 0.01, policies must be known a hundred times better than rewards.
+        The counts are those after the first expert, the first two, and so on. To tell a direction of strength 0.01,
+        policies must be known a hundred times better than rewards.
 
         Example:
             >>> stay, swap = np.eye(2), np.eye(2)[::-1]
@@ -69,7 +70,9 @@ class IdentifiedSet:
 
 
 def identify(worlds: Sequence[MDP], features: ArrayLike | None = None) -> IdentifiedSet:
-    """Return which rewards experts in these worlds leave open, each soft-optimal for the same reward.
+    """Return which rewards experts in these worlds leave open.
+
+    Each expert is soft-optimal for the same reward.
 
     Args:
         worlds: The experts' worlds, over the same states and actions.
@@ -169,7 +172,10 @@ def _orthonormal(matrix: Float[np.ndarray, "n S"]) -> Float[np.ndarray, "n S"]:
 
 
 def _beyond_potentials(world: MDP) -> Float[np.ndarray, "n n"]:
-    """Return the projection of rewards onto what potentials cannot express: what the policy shows."""
+    """Return the projection of rewards onto what potentials cannot express.
+
+    That is what the policy shows.
+    """
     basis = _orthonormal(_potentials(world))
     return np.eye(len(basis)) - basis @ basis.T
 

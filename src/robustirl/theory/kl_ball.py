@@ -17,7 +17,9 @@ SMALLEST, LARGEST = 1e-8, 1e12  # β times the range of V: from no tilt at all t
 
 
 class KLBall(AbstractUncertainty):
-    """All kernels whose relative entropy to T is at most `strength` at every pair; here the strength is η itself.
+    """All kernels whose relative entropy to T is at most `strength` at every pair.
+
+    Here the strength is η itself.
 
     Example:
         >>> from robustirl.mdp import MDP

@@ -11,7 +11,10 @@ DIGITS = 1e-6  # Added to an optimum, far above what the solver's tolerances lea
 
 
 class Rows:
-    """A linear program under construction: named blocks of variables, and rows as sums of matrices of them."""
+    """A linear program under construction.
+
+    It has named blocks of variables, and rows as sums of matrices of them.
+    """
 
     def __init__(self) -> None:
         self.size: int = 0
@@ -44,9 +47,10 @@ class Rows:
 
 
 def largest(program: Rows, objective: Mapping[str, float | np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
-    """Return an upper bound on the maximum of a weighted sum of blocks, and the variables that attain it, by HiGHS.
+    """Return an upper bound on the maximum of a weighted sum of blocks, by HiGHS.
 
-    HiGHS satisfies constraints to 1e-9; `DIGITS` is added to the optimum so that this is no matter.
+    Also return the variables that attain it. HiGHS satisfies constraints to 1e-9; `DIGITS` is added to the optimum so
+    that this is no matter.
     """
     import scipy.optimize
 

@@ -82,10 +82,11 @@ class Surroundings:
         return out
 
     def lowest_return(self, policy: Float[np.ndarray, "S A"] | None, reward: Float[np.ndarray, " S"]) -> "Extreme":
-        """Return a lower bound on the normalized return over B, of a policy or of all, with the occupancy at it.
+        """Return a lower bound on the normalized return over B, of a policy or of all.
 
-        Policy iteration on the kernel, as in `robustirl.theory.certificate`, and on the actions if there is no policy.
-        What is left of the residual is taken off.
+        The result also has the occupancy at the bound. Policy iteration on the kernel, as in
+        `robustirl.theory.certificate`, and on the actions if there is no policy. What is left of the residual is taken
+        off.
         """
         count = len(reward)
         value, identity = np.zeros(count), np.eye(count)
@@ -122,7 +123,10 @@ class Surroundings:
         return np.clip(least, 0, 1), np.clip(most, 0, 1)
 
     def deviation(self, policy: Float[np.ndarray, "S A"] | None = None) -> float:
-        """Return κ, of all policies or of one: the most by which an occupancy moves over B, in total variation."""
+        """Return κ, of all policies or of one.
+
+        It is the most by which an occupancy moves over B, in total variation.
+        """
         strongest = float(self.strength.max())
         value = np.full(len(self.start), self.discount * strongest / (1 - self.discount + self.discount * strongest))
         for _ in range(ROUNDS):
@@ -136,7 +140,10 @@ class Surroundings:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Extreme:
-    """A bound on a return over a set of worlds, and the occupancy of the policy in the world that attains it."""
+    """A bound on a return over a set of worlds, with an occupancy.
+
+    The occupancy is that of the policy in the world that attains the bound.
+    """
 
     value: float
     occupancy: Float[np.ndarray, " S"]

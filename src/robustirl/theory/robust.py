@@ -89,11 +89,11 @@ def robust_soft_value(
     newton: bool = True,
     throw: bool = True,
 ) -> RobustPlan:
-    """Return the largest entropy-regularized return that a policy can be sure of over kernels around that of a world.
+    """Return the largest entropy-regularized return that a policy can be sure of.
 
-    The set `mixture` gives the left side of inequality (7), the set `game` its right side. The arguments are those of
-    `robustirl.theory.certificate.certify`; `shared` is a further set (`shared_ball.py`). `temperature` weighs the
-    player's entropy: at 0 this is the robust MDP.
+    The kernel may be any of a set around that of a world. The set `mixture` gives the left side of inequality (7), the
+    set `game` its right side. The arguments are those of `robustirl.theory.certificate.certify`; `shared` is a further
+    set (`shared_ball.py`). `temperature` weighs the player's entropy: at 0 this is the robust MDP.
 
     Example:
         >>> world = MDP([[[0.0, 1.0]], [[0.0, 1.0]]], discount=0.5, initial=[1.0, 0.0])
@@ -137,7 +137,10 @@ def robust_soft_solution(
     newton: bool = True,
     start: Float[Array, " S"] | None = None,
 ) -> Solution:
-    """Solve the robust soft Bellman equation inside compiled code, from a value if there is one; check nothing."""
+    """Solve the robust soft Bellman equation inside compiled code; check nothing.
+
+    The solver starts from a value if there is one.
+    """
     mdp = uncertainty.mdp
 
     def answer(expected: Float[Array, "S A"]) -> tuple[Float[Array, " S"], Float[Array, "S A"]]:
@@ -155,7 +158,10 @@ def robust_fixed_point(
     newton: bool,
     start: Float[Array, " S"] | None = None,
 ) -> Solution:
-    """Solve V = R + answer(γ m_V), by Newton steps, or sweeps where they are better, as many as it takes."""
+    """Solve V = R + answer(γ m_V), by Newton steps, or sweeps where they are better.
+
+    If `max_steps` is None, it takes as many as needed.
+    """
     mdp = uncertainty.mdp
 
     def look(value: Float[Array, " S"], steps: Int[Array, ""]) -> Iterate:

@@ -33,9 +33,10 @@ NO_GAIN = 1e-12  # Of the range of values: successors this close to the lowest a
 
 
 class SharedBall(AbstractUncertainty):
-    """Kernels within an ℓ1 budget 2·strength of T, shared by the actions of a state, against a soft player.
+    """Kernels within an ℓ1 budget 2·strength of T, shared by the actions of a state.
 
-    `lowest` is not the lowest of every pair, but what the saddle point with the player at this temperature leaves.
+    The player against them is soft. `lowest` is not the lowest of every pair, but what the saddle point with the player
+    at this temperature leaves.
 
     Attributes:
         mdp: The world in the middle.

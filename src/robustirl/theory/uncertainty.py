@@ -84,9 +84,10 @@ class Mixture(AbstractUncertainty):
 
 
 class Game(AbstractUncertainty):
-    """The smaller class: with probability α the player's action counts, otherwise an opponent's (appendix).
+    """The smaller class: with probability α the player's action counts, otherwise an opponent's.
 
-    The opponent sees the state but not the player's action, and has the actions that are available there.
+    It is the class of the appendix. The opponent sees the state but not the player's action, and has the actions that
+    are available there.
     """
 
     mdp: MDP

@@ -32,7 +32,9 @@ def as_uncertainty(
     kind: str = "ball",
     temperature: float = 1.0,
 ) -> AbstractUncertainty:
-    """Return the set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2: one of the two is given.
+    """Return the set of kernels of a kind around a world, of radius δ or of α = 1 - δ/2.
+
+    One of the two is given.
 
     Args:
         mdp: The world in the middle.
@@ -95,7 +97,10 @@ def _as_entropy(radius: ArrayLike | None, alpha: ArrayLike | None, mdp: MDP) -> 
 
 
 def _as_radius(radius: ArrayLike, mdp: MDP) -> Float[Array, "S A"]:
-    """Return δ as checked numbers in [0, 2], 2 being the largest ℓ1 distance of two distributions."""
+    """Return δ as checked numbers in [0, 2].
+
+    The largest ℓ1 distance of two distributions is 2.
+    """
     if np.shape(radius):
         checks.require_shape("the radius", radius, mdp.mask.shape, "states, actions, or one number for all")
     if checks.concrete(radius):

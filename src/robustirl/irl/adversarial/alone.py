@@ -15,7 +15,7 @@ ALONE = 16
 
 
 class Alone(NamedTuple):
-    """What episodes of a player alone show, and how many steps they take from their start, on average."""
+    """What episodes of a player alone show, and their mean number of steps from their start."""
 
     states: np.ndarray
     length: float
@@ -24,7 +24,7 @@ class Alone(NamedTuple):
 def _walk_alone(
     setting: Setting, agents: Agents, keys: Key[Array, " fits"]
 ) -> tuple[Float[Array, "fits T N d"], Float[Array, " fits"]]:
-    """Return what episodes of each player alone show from their start, and the mean number of their steps."""
+    """Return what episodes of each player alone show from their start, and their mean length."""
 
     def one(setting: Setting, agents: Agents, key: PRNGKeyArray) -> tuple[Float[Array, "T N d"], Float[Array, ""]]:
         first, second = jax.random.split(key)

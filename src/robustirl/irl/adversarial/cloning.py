@@ -58,7 +58,10 @@ def clone_behavior_many(
     config: PPOConfig = PPOConfig(),
     keys: Sequence[PRNGKeyArray],
 ) -> list[GaussianPolicy]:
-    """Clone several experts in lockstep, which takes an accelerator hardly longer than one; see `clone_behavior`."""
+    """Clone several experts in lockstep; see `clone_behavior`.
+
+    On an accelerator this takes hardly longer than one.
+    """
     given = [as_recordings(one) for one in demonstrations]
     if len(given) != len(keys) or not given:
         raise InvalidInputError(
@@ -89,7 +92,7 @@ def clone_behavior_many(
 def _prepared(
     demonstrations: Recordings, rows: int
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n a"], Int[Array, ""], Scale]:
-    """Return what was seen and done, padded, how many steps they are, and the scale of what was seen."""
+    """Return what was seen and done, padded, the count of steps, and the scale of what was seen."""
     assert demonstrations.actions is not None
     seen, done = demonstrations.pairs()[0], np.concatenate(demonstrations.actions)
     scale = Scale(*(jnp.asarray(part, dtype=float) for part in (seen.mean(0), seen.var(0), len(seen))))

@@ -57,7 +57,9 @@ class ImitationConfig:
 
 
 def choose_reward(config: ImitationConfig, terminated: Sequence[bool]) -> ImitationConfig:
-    """Return the settings with a form of the reward, chosen by how the expert's episodes ended if it is `auto`.
+    """Return the settings with a form of the reward.
+
+    If it is `auto`, the form is chosen by how the expert's episodes ended.
 
     Example:
         >>> [choose_reward(ImitationConfig(), ends).reward for ends in ([True, True, False], [True, False, False])]

@@ -19,7 +19,9 @@ from robustirl.types import AnyArray, Tree
 
 
 class LearnedReward(ScopedModule):
-    """A reward of transitions that a discriminator has learned; it can be trained with in any world of these features.
+    """A reward of transitions that a discriminator has learned.
+
+    It can be trained with in any world of these features.
 
     Example:
         >>> network = Network.create(2, (4,), key=jax.random.key(0))
@@ -52,7 +54,10 @@ class LearnedReward(ScopedModule):
 def inputs_of(
     scale: Scale, sees: str, features: Float[Array, "*n d"], next_features: Float[Array, "*n d"]
 ) -> Float[Array, "*n i"]:
-    """Return what the discriminator is given of a step; numbers beyond ten of the expert's deviations are cut."""
+    """Return what the discriminator is given of a step.
+
+    Numbers beyond ten of the expert's deviations are cut.
+    """
     after = jnp.clip(scale(next_features), -10, 10)
     if sees == "states":
         return after

@@ -143,7 +143,10 @@ class RobustImitation(Parameters):
         return "\n".join([title, *(f"  {name:<14} {text}" for name, text in rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator and its fit to an .npz file; `robustirl.irl.load_fit` reads the fit alone."""
+        """Write the estimator and its fit to an .npz file.
+
+        `robustirl.irl.load_fit` reads the fit alone.
+        """
         self._fitted()
         save_imitation(self, path)
 

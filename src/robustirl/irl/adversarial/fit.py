@@ -115,7 +115,10 @@ def fit_imitation(
 
 
 def closest(fits: Sequence[ImitationFit]) -> ImitationFit:
-    """Return the fit whose player's states are closest to the expert's, by what the learner can see."""
+    """Return the fit whose player's states are closest to the expert's.
+
+    The choice uses only what the learner can see.
+    """
     return min(fits, key=lambda fit: float(fit.verdict.gap) if bool(fit.verdict.valid) else float("inf"))
 
 
@@ -279,7 +282,10 @@ def _settings(
     config: ImitationConfig,
     horizon: int | None,
 ) -> list[Setting]:
-    """Return the setting of every fit; fits that share the object of their world share its arrays."""
+    """Return the setting of every fit.
+
+    Fits that share the object of their world share its arrays.
+    """
     known: dict[int, Setting] = {}
     for world in worlds:
         if id(world) not in known:

@@ -138,10 +138,10 @@ def judge_imitation(verdict: ImitationVerdict) -> Judgment:
 
 
 def length_ratio(verdict: ImitationVerdict) -> float:
-    """Return how many times longer or shorter episodes are than the expert's; 1 if that says nothing.
+    """Return how many times longer or shorter episodes are than the expert's.
 
-    Recordings may stop before an episode does. So longer episodes count only if most of the expert's ended by
-    themselves, as they do at a goal; shorter ones always do.
+    The ratio is 1 if that says nothing. Recordings may stop before an episode does. So longer episodes count only if
+    most of the expert's ended by themselves, as they do at a goal; shorter ones always do.
     """
     own, expert = float(verdict.length), float(verdict.expert_length)
     if not (own > 0 and expert > 0) or (own > expert and not float(verdict.expert_ended) >= 0.5):

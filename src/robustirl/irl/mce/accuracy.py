@@ -42,7 +42,10 @@ def plans_roughly(problem: Problem) -> bool:
 
 
 def compares_values(problem: Problem) -> bool:
-    """Return whether the optimizer asks for the objective at other parameters, as line searches do."""
+    """Return whether the optimizer asks for the objective at other parameters.
+
+    Line searches do.
+    """
     asked = False
 
     def objective(parameters: Tree) -> Float[Array, ""]:
@@ -64,10 +67,11 @@ def compares_values(problem: Problem) -> bool:
 def loosened(
     rule: StoppingRule, near: Neighbor, gap: Float[Array, ""], goal: Float[Array, ""]
 ) -> tuple[StoppingRule, MeanAccuracy]:
-    """Return the rule for the value of a step if its residual is a maximum, and what suffices in the mean.
+    """Return the rule for the value of a step, and what suffices in the mean.
 
-    The mean is over the states as the last step visits them, with a share for all others. Without that share, a state
-    whose value is wrongly low would not be visited, and its value would not be corrected.
+    The rule applies if the residual is a maximum. The mean is over the states as the last step visits them, with a
+    share for all others. Without that share, a state whose value is wrongly low would not be visited, and its value
+    would not be corrected.
 
     Args:
         rule: The rule of an exact plan.

@@ -18,7 +18,9 @@ from robustirl.types import AnyArray, FloatTree
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Step:
-    """The state of a fit after a step. Numbers are on the host; arrays stay on their device until they are read.
+    """The state of a fit after a step.
+
+    Numbers are on the host; arrays stay on their device until they are read.
 
     Attributes:
         step: Parameter updates taken so far; 0 at the start.

@@ -15,7 +15,7 @@ NEARER_DISCOUNT = 0.99  # Policies for it can be computed in either precision.
 
 
 def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
-    """Refuse a discount so close to 1 that rounding hides the plan for the reward that learning starts from, zero.
+    """Refuse a discount so close to 1 that rounding hides the plan for the initial reward, zero.
 
     There the value is the entropy to come, and its rounding is amplified by 1/(1-γ) once more. Its size is bounded from
     below, so that no world is refused in which a plan could be certified.
@@ -49,7 +49,10 @@ def require_certifiable(game: MarkovGame, temperatures: Temperatures) -> None:
 
 
 def _entropy_to_come(mdp: MDP) -> float:
-    """Return a lower bound on the largest discounted entropy: that of the best policy for a smaller discount."""
+    """Return a lower bound on the largest discounted entropy.
+
+    It is that of the best policy for a smaller discount.
+    """
     nearer = replace_parts(mdp, discount=as_float(NEARER_DISCOUNT))
     policy = np.asarray(solve(MarkovGame(nearer), np.zeros(mdp.num_states)).player)
     entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(-1)
@@ -57,7 +60,10 @@ def _entropy_to_come(mdp: MDP) -> float:
 
 
 def _entropy_despite_opponent(game: MarkovGame, temperatures: Temperatures) -> float:
-    """Return a lower bound on the value, in units of the temperature: a uniform player, wherever it is led."""
+    """Return a lower bound on the value, in units of the temperature.
+
+    It is that of a uniform player, wherever it is led.
+    """
     alpha = float(np.asarray(game.alpha).min())
     choices = np.asarray(game.mdp.mask).sum(-1).min()
     against = (1 - alpha) * temperatures.opponent / temperatures.player * np.log(game.mdp.num_actions)
@@ -65,7 +71,10 @@ def _entropy_despite_opponent(game: MarkovGame, temperatures: Temperatures) -> f
 
 
 def _discount(entropy: float, ratio: float) -> str:
-    """Return a discount, as a row of nines, at which values of so much entropy a step can be certified."""
+    """Return a discount at which values of so much entropy a step can be certified.
+
+    It is written as a row of nines.
+    """
     distance = np.sqrt(entropy * ratio)
     digits = int(np.ceil(-np.log10(distance)))
     return f"{1 - 10.0 ** (1 - digits):.{digits}g}"

@@ -122,7 +122,10 @@ class Likelihood(AbstractObjective):
     def gaps(
         self, problem: "Problem", gradient: FloatTree, found: Evaluation
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Return the largest entry of the gradient twice; for a linear reward each in units of its feature's size."""
+        """Return the largest entry of the gradient twice.
+
+        For a linear reward each entry is in units of its feature's size.
+        """
         del found
         flat, _ = ravel_pytree(gradient)
         features = features_of(problem.model)
@@ -130,7 +133,10 @@ class Likelihood(AbstractObjective):
         return size, size
 
     def _plan(self, problem: "Problem", parameters: FloatTree, near: Neighbor, rule: StoppingRule) -> Plan:
-        """Solve for the reward less a constant, twice: the second time with the constant that the first one shows."""
+        """Solve for the reward less a constant, twice.
+
+        The second time uses the constant that the first one shows.
+        """
         game, reward = game_at(problem.model, problem.game, parameters), problem.model(parameters)
         rule = for_reward(rule, reward)
 
@@ -150,7 +156,10 @@ class Likelihood(AbstractObjective):
     def _backed_up(
         self, problem: "Problem", parameters: FloatTree, shift: Float[Array, ""], value: Float[Array, " S"]
     ) -> tuple[Float[Array, ""], Float[Array, " S"]]:
-        """Return the mean log-likelihood and the value after one backup, as functions of parameters and value."""
+        """Return the mean log-likelihood and the value after one backup.
+
+        Both are functions of parameters and value.
+        """
         logs, backup = log_policy(problem, parameters, shift, value)
         fitness = (jnp.where(problem.expert > 0, problem.expert, 0) * logs).sum()
         outcomes = outcome_log_probabilities(problem.model, parameters)
@@ -174,7 +183,10 @@ def _solution_with(problem: "Problem", value: Float[Array, " S"]) -> Solution:
 def log_policy(
     problem: "Problem", parameters: FloatTree, shift: Float[Array, ""], value: Float[Array, " S"]
 ) -> tuple[Float[Array, "S A"], Float[Array, " S"]]:
-    """Return log π_mix(a|s) after one backup of the value, zero for unavailable actions, and the backup itself."""
+    """Return log π_mix(a|s) after one backup of the value, and the backup itself.
+
+    The logarithm is zero for unavailable actions.
+    """
     game = game_at(problem.model, problem.game, parameters)
     backup = two_player_backup(game, problem.model(parameters) - shift, value, problem.temperatures)
     chances = mixture(backup.player, backup.opponent, game.alpha)
@@ -185,7 +197,10 @@ def log_policy(
 def scores(
     problem: "Problem", parameters: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]
 ) -> Float[Array, "S A d"]:
-    """Return d log π_mix(a|s) / dθ for every pair at a solution, its dependence on the value included."""
+    """Return d log π_mix(a|s) / dθ for every pair at a solution.
+
+    Its dependence on the value is included.
+    """
     flat, unravel = ravel_pytree(parameters)
     game = game_at(problem.model, problem.game, parameters)
 
@@ -214,7 +229,10 @@ def outcome_scores(problem: "Problem", parameters: FloatTree) -> Float[Array, "J
 def information(
     problem: "Problem", parameters: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]
 ) -> Float[Array, "d d"]:
-    r"""Return the Fisher information of a choice, Σ_s n(s) Σ_a π_mix(a|s) ∇log π_mix ∇log π_mixᵀ, at a solution."""
+    r"""Return the Fisher information of a choice at a solution.
+
+    It is Σ_s n(s) Σ_a π_mix(a|s) ∇log π_mix ∇log π_mixᵀ.
+    """
     rows = scores(problem, parameters, value, shift)
     logs, _ = log_policy(problem, parameters, shift, value)
     mask = problem.game.mdp.mask

@@ -50,7 +50,10 @@ class _NewtonPath(optax.GradientTransformationExtraArgs):
 
 
 def is_newton_path(optimizer: object) -> bool:
-    """Return whether an optimizer is the one of `newton_path`, which the loop has to give the landscape."""
+    """Return whether an optimizer is the one of `newton_path`.
+
+    The loop has to give the landscape to that one.
+    """
     return isinstance(optimizer, _NewtonPath)
 
 
@@ -101,7 +104,10 @@ def newton_path() -> optax.GradientTransformationExtraArgs:
 def _lowered(
     state: PathState, gradient: Float[Array, " d"], theta: Float[Array, " d"]
 ) -> tuple[PathState, Bool[Array, ""]]:
-    """Lower λ and renew the weights if the minimum for the present ones is close; say whether the fit has settled."""
+    """Lower λ and renew the weights if the minimum for the present ones is close.
+
+    Also return whether the fit has settled.
+    """
     gap = jnp.abs(gradient).sum()
     better = gap < PROGRESS * state.gap
     idle = jnp.where(better, 0, state.idle + 1)

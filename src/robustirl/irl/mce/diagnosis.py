@@ -55,11 +55,11 @@ def diagnose(
 
 
 def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Array, " S"]) -> Float[Array, ""]:
-    r"""Return how much of what a policy does is left to chance by choice, as a mean over an occupancy.
+    r"""Return how much of what a policy does is left to chance by choice.
 
-    In one state it is 1 - ‖Σ_a π(a|s) T(·|s,a)‖₂² / Σ_a π(a|s) ‖T(·|s,a)‖₂², between 0 and 1. Where moves have no
-    noise, that is the probability that two tries lead to different states. Actions that do the same count as one, and
-    noise does not count.
+    It is a mean over an occupancy. In one state it is 1 - ‖Σ_a π(a|s) T(·|s,a)‖₂² / Σ_a π(a|s) ‖T(·|s,a)‖₂², between 0
+    and 1. Where moves have no noise, that is the probability that two tries lead to different states. Actions that do
+    the same count as one, and noise does not count.
 
     It is exact up to `MOST_EXACT` states. Beyond, the squares are estimated from `PROBES` vectors of signs x, by
     ‖v‖₂² = E (xᵀv)².
@@ -87,7 +87,10 @@ def choice_randomness(mdp: MDP, policy: Float[Array, "S A"], occupancy: Float[Ar
 
 
 def _signs(size: int, number: Int[Array, ""]) -> Int[Array, " S"]:
-    """Return signs that look random (a hash of the index), and do not change if states are added at the end."""
+    """Return signs that look random (a hash of the index).
+
+    They do not change if states are added at the end.
+    """
     bits = jnp.arange(1, size + 1, dtype=jnp.uint32) * (2 * number.astype(jnp.uint32) + 1) * jnp.uint32(0x9E3779B1)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         bits = (bits ^ (bits >> shift)) * jnp.uint32(factor)
@@ -96,7 +99,9 @@ def _signs(size: int, number: Int[Array, ""]) -> Int[Array, " S"]:
 
 @working_precision
 def reachable_states(mdp: MDP) -> Bool[Array, " S"]:
-    """Return the states that some policy visits; all, if the world is too long to find out in `MOST_ROUNDS` rounds.
+    """Return the states that some policy visits.
+
+    These are all states if the world is too long to find out in `MOST_ROUNDS` rounds.
 
     Example:
         >>> kernel = [[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]]]

@@ -85,7 +85,9 @@ class MixtureDynamics(DeviceModule):
 
 
 class JointModel(AbstractReward):
-    """A reward model and dynamics that are learned together; the parameters are those of both, in this order.
+    """A reward model and dynamics that are learned together.
+
+    The parameters are those of both, in this order.
 
     Attributes:
         reward: The reward model.
@@ -113,7 +115,10 @@ class JointModel(AbstractReward):
 
 
 def game_at(model: AbstractReward, game: MarkovGame, parameters: FloatTree) -> MarkovGame:
-    """Return the game under these parameters: the one given, unless the model learns dynamics, too."""
+    """Return the game under these parameters.
+
+    It is the one given, unless the model learns dynamics, too.
+    """
     if not isinstance(model, JointModel):
         return game
     return eqx.tree_at(lambda g: g.mdp.kernel, game, model.dynamics.kernel(parameters[1]))

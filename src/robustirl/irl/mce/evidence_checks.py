@@ -54,7 +54,7 @@ def as_expert(occupancy: ArrayLike, mdp: MDP, model: AbstractReward) -> Float[Ar
 def matched_occupancy(
     demonstrations: Demonstrations, mdp: MDP, occupancy: Float[np.ndarray, " S"], model: AbstractReward | None
 ) -> Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]:
-    """Return what a reward model is matched by: ρ(s), or ρ(s,a) if the reward is one of states and actions."""
+    """Return what a reward model is matched by: ρ(s), or ρ(s,a) if it is of states and actions."""
     if model is None or len(reward_shape(model)) == 1:
         return occupancy
     return pair_occupancy(demonstrations, mdp, occupancy)

@@ -68,7 +68,9 @@ def fit(
     progress: bool = False,
     throw: bool = True,
 ) -> Fit:
-    """Learn a reward and a policy for the learner's world from the expert's occupancy, or from recorded choices.
+    """Learn a reward and a policy from the expert's occupancy, or from recorded choices.
+
+    The reward and the policy are for the learner's world.
 
     Args:
         mdp: The learner's world M^L, without a reward.
@@ -135,7 +137,10 @@ def fit(
 
 
 def _require_untraced(name: str, *given: Any) -> None:
-    """Refuse the tracers of `jax.jit`, `jax.vmap` and `jax.grad`, which cannot decide when a fit has ended."""
+    """Refuse the tracers of `jax.jit`, `jax.vmap` and `jax.grad`.
+
+    They cannot decide when a fit has ended.
+    """
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(given)):
         raise InvalidInputError(
             f"{name} was called inside jax.jit, jax.vmap or jax.grad, which cannot trace it; call it outside, and use"
@@ -161,7 +166,9 @@ def fit_many(
     progress: bool = False,
     throw: bool = True,
 ) -> list[Fit]:
-    """Run many fits of problems of one shape in one compiled call, with the numbers of one-by-one fits.
+    """Run many fits of problems of one shape in one compiled call.
+
+    The numbers are those of one-by-one fits.
 
     Args:
         mdps: The learners' worlds, all of one size.
@@ -257,11 +264,12 @@ def fit_batch(
     initial_parameters: Sequence[Tree] | None = None,
     vectorize: bool | None = None,
 ) -> Fit:
-    """Run `fit_many` and return one stacked result on the device: every array has a first axis of fits.
+    """Run `fit_many` and return one stacked result on the device.
 
-    Without an optimizer all fits of the batch have the default of the robust ones if any α is below 1.
-    Transferring hundreds of small results from a GPU one by one takes longer than computing them. Nothing is raised:
-    look at the verdict's arrays. Histories are as long as the steps allow, with zeros after the last step taken.
+    Every array has a first axis of fits. Without an optimizer all fits of the batch have the default of the robust ones
+    if any α is below 1. Transferring hundreds of small results from a GPU one by one takes longer than computing them.
+    Nothing is raised: look at the verdict's arrays. Histories are as long as the steps allow, with zeros after the last
+    step taken.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -284,5 +292,8 @@ def _learn_stack(prepared: Prepared, vectorize: bool | None) -> Fit:
 
 
 def as_alpha_number(alpha: ArrayLike | Literal["auto"]) -> ArrayLike:
-    """Return α as it was given, and 1 for "auto", because an occupancy alone says nothing about α."""
+    """Return α as it was given, and 1 for "auto".
+
+    The reason is that an occupancy alone says nothing about α.
+    """
     return WITHOUT_EVIDENCE if isinstance(alpha, str) and alpha == "auto" else alpha  # pyright: ignore[reportReturnType]

@@ -40,7 +40,7 @@ class Landscape(eqx.Module):
 
 
 def is_linear(model: AbstractReward) -> bool:
-    """Return whether a reward model is linear in its parameters, as the curvature needs it to be."""
+    """Return whether a reward model is linear in its parameters, as the curvature requires."""
     return isinstance(model, TabularReward | LinearReward)
 
 
@@ -53,11 +53,11 @@ def matching_gap(
     features: Float[Array, "S d"] | Float[Array, "S A d"] | None,
     difference: Float[Array, " S"] | Float[Array, "S A"],
 ) -> Float[Array, ""]:
-    """Return the size of ρ_mix - ρ in what the reward can express: the gap that learning is able to close.
+    """Return the size of ρ_mix - ρ in what the reward can express.
 
-    That is the occupancy gap ‖ρ_mix - ρ‖₁ for a reward of every state, and for a linear one the sum of the feature gaps
-    |Σ_s φ_j(s) (ρ_mix - ρ)(s)|, each in units of max_s |φ_j(s)|. For one-hot features the two are the same. Rewards of
-    states and actions sum over both.
+    It is the gap that learning is able to close. That is the occupancy gap ‖ρ_mix - ρ‖₁ for a reward of every state,
+    and for a linear one the sum of the feature gaps |Σ_s φ_j(s) (ρ_mix - ρ)(s)|, each in units of max_s |φ_j(s)|. For
+    one-hot features the two are the same. Rewards of states and actions sum over both.
 
     Example:
         >>> difference = jnp.array([0.25, -0.25, 0.0])

@@ -19,7 +19,9 @@ def search_length(
     most_cuts: int,
     skip: Bool[Array, ""],
 ) -> tuple[Float[Array, ""], Bool[Array, ""], Int[Array, ""]]:
-    """Return the first length among 1, cut, cut², … that lowers the objective enough, by Armijo's rule.
+    """Return the first length among 1, cut, cut², … that lowers the objective enough.
+
+    Armijo's rule says what is enough.
 
     Args:
         objective: F at a length of the step, and whether it could be computed.

@@ -50,7 +50,7 @@ class Iterate(eqx.Module):
 
 
 class LoopState(eqx.Module):
-    """What is known at the parameters of the step just evaluated, and the parameters to evaluate next."""
+    """What is known at the parameters just evaluated, and the parameters to evaluate next."""
 
     step: Int[Array, ""]
     parameters: FloatTree
@@ -68,7 +68,10 @@ class LoopState(eqx.Module):
 
 
 def learn(problem: Problem, start: FloatTree | None = None) -> Fit:
-    """Run the whole loop, from the model's initial parameters or from others; for use inside compiled code."""
+    """Run the whole loop, from the model's initial parameters or from others.
+
+    For use inside compiled code.
+    """
     return finish(problem, advance(problem, begin(problem, start), problem.steps + 1), jnp.asarray(False))
 
 
@@ -105,7 +108,10 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
 
 
 def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> LoopState:
-    """Evaluate parameters and move on, until so many were evaluated (the start included) or the fit is finished."""
+    """Evaluate parameters and move on, until so many were evaluated or the fit is finished.
+
+    The start is included in the number.
+    """
     objective, model = problem.objective, problem.model
     rule = stopping_rule(problem.game, problem.game.mdp.initial, problem.planner_tolerance)
     extended = optax.with_extra_args_support(problem.optimizer)
@@ -114,7 +120,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
     rough = plans_roughly(problem)
 
     def evaluate(state: LoopState) -> LoopState:
-        """Plan under the next parameters, see what is to be closed, and let the optimizer choose where to go next."""
+        """Plan under the next parameters, find the gaps, and let the optimizer choose the next ones."""
         parameters, near = state.next_parameters, state.near
         exactness = loosened(rule, near, state.kept.gap, goal) if rough else (rule, None)
         (value, found), gradient = jax.value_and_grad(
@@ -184,7 +190,10 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""] | int) -> 
 
 
 def _strongly_typed(leaf: Any) -> Any:
-    """Return an array whose type is not weak: all states are then of the same types, and share one program."""
+    """Return an array whose type is not weak.
+
+    All states are then of the same types, and share one program.
+    """
     return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf
 
 
@@ -233,7 +242,7 @@ def finish(problem: Problem, state: LoopState, stopped: Bool[Array, ""]) -> Fit:
 
 
 def settle_exactly(problem: Problem, state: LoopState) -> LoopState:
-    """Return the state with its best iterate planned to full accuracy, and what the verdict says of it."""
+    """Return the state with its best iterate planned exactly, and what the verdict says of it."""
     rule = stopping_rule(problem.game, problem.game.mdp.initial, problem.planner_tolerance)
     kept = state.kept
     near = Neighbor(kept.solution.value, kept.occupancy, None, kept.shift)

@@ -42,7 +42,10 @@ class Matching(AbstractObjective):
         rule: StoppingRule,
         accuracy: MeanAccuracy | None = None,
     ) -> tuple[Float[Array, ""], Evaluation]:
-        """Return c(θ), written so that its gradient is that of the theorem: the planner is not differentiated."""
+        """Return c(θ), written so that its gradient is that of the theorem.
+
+        The planner is not differentiated.
+        """
         mdp, expert = problem.game.mdp, problem.expert
         reward = problem.model(parameters)
         fixed = jax.lax.stop_gradient(reward)
@@ -143,9 +146,10 @@ def plan_in_worst_world(
 
 
 def for_reward(rule: StoppingRule, reward: Float[Array, "..."]) -> StoppingRule:
-    """Return the rule for this reward: rewards of actions may cancel in the value, and their size counts then.
+    """Return the rule for this reward.
 
-    It counts for rounding and for the accuracy asked for alike, so that no solver is asked for more than there can be.
+    Rewards of actions may cancel in the value, and their size counts then. It counts for rounding and for the accuracy
+    asked for alike, so that no solver is asked for more than there can be.
     """
     if reward.ndim == 1:
         return rule

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class Neighbor(eqx.Module):
-    """What the planner starts from: a value and an occupancy close by, and an inverse to correct them with.
+    """What the planner starts from: a value and an occupancy close by, and an inverse.
 
-    Large worlds have no inverse. There a first-order correction is a linear solve, as the planner's first step is.
+    The inverse is there to correct them with. Large worlds have no inverse. There a first-order correction is a linear
+    solve, as the planner's first step is.
 
     Attributes:
         value: `[S]`, V for the reward less the shift.
@@ -60,9 +61,10 @@ class AbstractObjective(eqx.Module):
         rule: StoppingRule,
         accuracy: MeanAccuracy | None = None,
     ) -> tuple[Float[Array, ""], Evaluation]:
-        """Return the objective, written so that its automatic gradient is exact, and what was found on the way.
+        """Return the objective and what was found on the way.
 
-        `accuracy` says how rough a plan may be; None stands for an exact one.
+        The objective is written so that its automatic gradient is exact. `accuracy` says how rough a plan may be; None
+        stands for an exact one.
         """
 
     @abc.abstractmethod

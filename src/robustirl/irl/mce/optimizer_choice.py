@@ -54,7 +54,10 @@ def matching_optimizer(
 def likelihood_optimizer(
     optimizer: optax.GradientTransformation | None, model: AbstractReward, mdp: MDP
 ) -> optax.GradientTransformation:
-    """Return the optimizer, or the default: scoring where the information is a small matrix, else L-BFGS."""
+    """Return the optimizer, or the default if omitted.
+
+    The default is scoring where the information is a small matrix, else L-BFGS.
+    """
     if optimizer is None:
         return SCORING if max(count_parameters(model), mdp.num_states) <= LARGEST_INFORMATION else LBFGS
     if is_newton_path(optimizer) and not is_scoring(optimizer):

@@ -17,7 +17,10 @@ from robustirl.types import FloatTree
 
 
 def pad_problem(problem: Problem) -> Problem:
-    """Return the problem in a world of a common shape; itself, if it has one or cannot be padded."""
+    """Return the problem in a world of a common shape.
+
+    It is returned as it is if it has such a shape or cannot be padded.
+    """
     mdp = problem.game.mdp
     if problem.expert.ndim == 2:
         return problem  # Rewards of states and actions, and choices, are used as they are.
@@ -36,7 +39,7 @@ def pad_problem(problem: Problem) -> Problem:
 
 
 def pad_parameters(parameters: FloatTree, padded: Problem) -> FloatTree:
-    """Return parameters with zeros at the end of each array that is longer in the padded problem."""
+    """Return parameters with zeros at the end of arrays that are longer in the padded problem."""
     return jax.tree.map(lambda leaf, due: extended(leaf, due.shape), parameters, parameter_shapes(padded))
 
 
@@ -46,7 +49,10 @@ def parameter_shapes(problem: Problem) -> Any:
 
 
 def cut_parameters(parameters: FloatTree, shapes: Any) -> Any:
-    """Return the parameters of a padded problem without what padding has added, given the `parameter_shapes`."""
+    """Return the parameters of a padded problem without what padding has added.
+
+    The `parameter_shapes` say what that is.
+    """
     return jax.tree.map(lambda leaf, due: cut(leaf, due.shape), parameters, shapes)
 
 

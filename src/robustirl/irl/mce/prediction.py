@@ -41,7 +41,10 @@ class Trail(eqx.Module):
     occupancies: Float[Array, "M S"]
 
     def after(self, reward: Float[Array, "..."], found: Neighbor, first: Bool[Array, ""]) -> "Trail":
-        """Return the trail after one more step; the first step is a difference to nothing, and leaves none."""
+        """Return the trail after one more step.
+
+        The first step is a difference to nothing, and leaves none.
+        """
 
         def pushed(differences: Array, new: Array, old: Array) -> Array:
             newest = jnp.where(first, jnp.zeros((), new.dtype), new - old)

@@ -214,7 +214,10 @@ def is_standard(alpha: ArrayLike) -> bool:
 
 
 def _alike(mdps: Sequence[MDP], alphas: Sequence[ArrayLike]) -> list[ArrayLike]:
-    """Return one α for each fit: arrays for all if one is an array, so that the fits can be stacked."""
+    """Return one α for each fit, as arrays for all if one is an array.
+
+    The fits can then be stacked.
+    """
     if all(np.ndim(alpha) == 0 for alpha in alphas):  # pyright: ignore[reportArgumentType]
         return list(alphas)
     return [as_local_alpha(alpha, mdp) + jnp.zeros(mdp.mask.shape) for mdp, alpha in zip(mdps, alphas, strict=True)]
@@ -259,7 +262,10 @@ def _as_parameters(given: Tree, model: AbstractReward) -> FloatTree:
 def as_reward_models(
     rewards: AbstractReward | Sequence[AbstractReward] | None, mdps: Sequence[MDP]
 ) -> Sequence[AbstractReward]:
-    """Return a reward model for every world, from one for all or one for each; tabular ones if omitted."""
+    """Return a reward model for every world, from one for all or one for each.
+
+    They are tabular if omitted.
+    """
     if isinstance(rewards, AbstractReward):
         models = [rewards] * len(mdps)
     else:

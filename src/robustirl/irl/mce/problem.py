@@ -75,7 +75,10 @@ class Problem(eqx.Module):
 
 
 def leavable_states(mdp: MDP) -> Bool[Array, " S"]:
-    """Return the states that some available action leaves: all but those where an episode has ended for good."""
+    """Return the states that some available action leaves.
+
+    They are all but those where an episode has ended for good.
+    """
     return jnp.any((mdp.kernel.self_transitions() < 1 - STAYS) & mdp.mask, -1)
 
 
@@ -91,7 +94,9 @@ def threshold(problem: Problem) -> Float[Array, ""]:
 
 
 def history_capacity(steps: int) -> int:
-    """Return the length of a history with room for `steps` updates: one of few lengths, since each is a compilation.
+    """Return the length of a history with room for `steps` updates.
+
+    It is one of few lengths, since each is a compilation.
 
     Example:
         >>> history_capacity(0), history_capacity(200), history_capacity(256), history_capacity(5000)

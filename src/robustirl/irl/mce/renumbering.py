@@ -10,9 +10,10 @@ from robustirl.types import Tree
 
 
 def order_problem(problem: Problem, start: Tree | None) -> tuple[Problem, Tree | None, Order | None]:
-    """Return problem and initial parameters in another order of states, and that order; as given if it is as good.
+    """Return problem and initial parameters in another order of states, and that order.
 
-    Rewards that are neither tabular nor linear keep their order: what they do with a state may depend on its number.
+    They are as given if the given order is as good. Rewards that are neither tabular nor linear keep their order: what
+    they do with a state may depend on its number.
     """
     model = problem.model
     if problem.uncertainty is not None:

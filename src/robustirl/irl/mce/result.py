@@ -71,7 +71,9 @@ class History(PlainModule):
 
 
 class Diagnosis(PlainModule):
-    """Facts about a fit that decide whether its policy can be trusted; all but the discount are parts of a mass of 1.
+    """Facts about a fit that decide whether its policy can be trusted.
+
+    All but the discount are parts of a mass of 1.
 
     Attributes:
         matching_gap: The gap in what the reward can express, which learning closes: the occupancy gap for a reward of

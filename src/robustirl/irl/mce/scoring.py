@@ -35,7 +35,10 @@ class ScoringState(NamedTuple):
 
 
 class _Scoring(_NewtonPath):
-    """An Optax transformation whose `update` needs the `landscape`, with the information as its curvature."""
+    """An Optax transformation whose `update` needs the `landscape`.
+
+    The curvature of the landscape is the information.
+    """
 
 
 def is_scoring(optimizer: object) -> bool:

@@ -28,7 +28,10 @@ MAX_GROWTH = 1000  # Of a stretch over the one before: the first may be compiled
 def learn_one(
     problem: Problem, start: Tree | None, callbacks: Sequence[Callback] = (), report: Report = ignore_progress
 ) -> Fit:
-    """Run one fit, in stretches or with a stop after every step for callbacks: the same programs serve both."""
+    """Run one fit, in stretches or with a stop after every step for callbacks.
+
+    The same programs serve both.
+    """
 
     def show(step: Step) -> None:
         report(step.step, f"gap {step.occupancy_gap:.3g}")
@@ -49,7 +52,10 @@ def learn_one(
 
 
 def learn_one_by_one(prepared: Prepared, report: Report = ignore_progress) -> list[Fit]:
-    """Run fits one after the other; Ctrl-C raises `Interrupted` with a list of those so far, the last one stopped."""
+    """Run fits one after the other.
+
+    Ctrl-C raises `Interrupted` with a list of those so far, the last one stopped.
+    """
     out: list[Fit] = []
     for problem, start in zip(*prepared, strict=True):
 

@@ -18,7 +18,9 @@ from robustirl.irl.relative_entropy.result import RelativeEntropyFit
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RelativeEntropyStep:
-    """The state of a fit after a round. Numbers are on the host; arrays stay on their device until they are read.
+    """The state of a fit after a round.
+
+    Numbers are on the host; arrays stay on their device until they are read.
 
     Attributes:
         attempt: Which attempt this is, from 0.
@@ -48,7 +50,7 @@ RelativeEntropyCallback = Callable[[RelativeEntropyStep], object]
 
 
 class RoundsState(NamedTuple):
-    """Where an attempt stands: the loop's state, the index of the next round, and the logs so far."""
+    """Where an attempt stands: the loop's state, the next round's index, and the logs so far."""
 
     loop: LoopState
     next_round: int
@@ -68,7 +70,10 @@ class SteppedAttempt(Loop[RoundsState, RelativeEntropyFit]):
         return RoundsState(_begin(self._problem), 0, ())
 
     def advance(self, state: RoundsState) -> RoundsState:
-        """Run the next rounds. The last stretch is as long as the others, so that one program serves them all."""
+        """Run the next rounds.
+
+        The last stretch is as long as the others, so that one program serves them all.
+        """
         indices = jnp.arange(state.next_round, state.next_round + self._every)
         keys = self._keys[jnp.minimum(indices, self._problem.config.rounds - 1)]
         after, log = _advance(self._problem, state.loop, indices, keys)
@@ -104,7 +109,10 @@ class SteppedAttempt(Loop[RoundsState, RelativeEntropyFit]):
 def learn_with_callbacks(
     problem: Problem, keys: Sequence[PRNGKeyArray], callbacks: Sequence[RelativeEntropyCallback], every: int
 ) -> list[RelativeEntropyFit]:
-    """Run one attempt per key; a callback that returns False ends the current attempt and those to come."""
+    """Run one attempt per key.
+
+    A callback that returns False ends the current attempt and those to come.
+    """
     require_callbacks(callbacks, RelativeEntropyStep)
     fits: list[RelativeEntropyFit] = []
     for attempt, key in enumerate(keys):

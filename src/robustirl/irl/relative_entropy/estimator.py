@@ -137,7 +137,7 @@ class RelativeEntropyIRL(Parameters):
 
     @short_traceback
     def predict(self, states: ArrayLike) -> Float[np.ndarray, "*n a"]:
-        """Return the player's mean action in each of the states, `[n, k]`, or in one, `[k]`, within bounds."""
+        """Return the player's mean action in each state, `[n, k]`, or in one, `[k]`, within bounds."""
         return self._act(states, None)
 
     @short_traceback
@@ -147,7 +147,7 @@ class RelativeEntropyIRL(Parameters):
         return self._act(states, generator)
 
     def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
-        """Return the player with the `predict` of stable-baselines3, which returns an action and a state."""
+        """Return the player with the `predict` of stable-baselines3, which returns action and state."""
         return ActingPolicy(self.predict, lambda states, generator: self.sample(states, seed=generator), seed)
 
     def _act(self, states: ArrayLike, generator: np.random.Generator | None) -> np.ndarray:
@@ -165,7 +165,10 @@ class RelativeEntropyIRL(Parameters):
 
     @short_traceback
     def score(self, demonstrations: Episodes | ArrayLike) -> float:
-        """Return minus the distance of the mixture's features to those of these episodes; higher is better."""
+        """Return minus the distance of the mixture's features to those of these episodes.
+
+        Higher is better.
+        """
         found = self._fitted()
         given: Any = demonstrations
         if isinstance(given, Episodes):

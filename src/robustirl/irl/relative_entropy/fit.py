@@ -98,7 +98,9 @@ def fit_relative_entropy_many(
     vectorize: bool | None = None,
     throw: bool = True,
 ) -> list[RelativeEntropyFit]:
-    """Run many fits in one compiled call: seeds, α and noise pairs are all entries of the same batch.
+    """Run many fits in one compiled call.
+
+    Seeds, α and noise pairs are all entries of the same batch.
 
     Args:
         worlds: The learners' worlds, all of one kind.
@@ -142,7 +144,7 @@ def fit_relative_entropy_many(
 def expert_features(
     episodes: Episodes, discount: float | Float[Array, ""], config: RelativeEntropyConfig = RelativeEntropyConfig()
 ) -> Float[Array, " d"]:
-    """Return φ̄^E: the mean over the expert's trajectories of what the config's `summary` makes of each.
+    """Return φ̄^E, the mean over the expert's trajectories of the config's `summary` of each.
 
     Example:
         >>> from robustirl.control import collect, linear_policy
@@ -180,7 +182,10 @@ _fit_batch = BoundedJit(_learn_batch)
 
 
 def _best(verdicts: RelativeEntropyVerdict) -> Int[Array, ""]:
-    """Choose the attempt to return by what the learner can see: a valid fit before others, then the smaller gap."""
+    """Choose the attempt to return by what the learner can see.
+
+    A valid fit comes before others, then the one with the smaller gap.
+    """
     return jnp.argmin(jnp.where(verdicts.valid, verdicts.feature_gap, jnp.inf))
 
 

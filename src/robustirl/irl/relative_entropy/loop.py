@@ -22,7 +22,10 @@ from robustirl.types import Tree
 
 
 def trajectory_features(episodes: Episodes, summary: str, discount: float | Float[Array, ""]) -> Float[Array, "N d"]:
-    """φ̄^τ of every episode: the `mean` of φ over its states, or the `discounted` sum (1-γ) Σ_t γ^t φ(s_t)."""
+    """Return φ̄^τ of every episode.
+
+    It is the `mean` of φ over its states, or the `discounted` sum (1-γ) Σ_t γ^t φ(s_t).
+    """
     visited = episodes.visited.astype(episodes.features.dtype)
     if summary == "mean":
         weights = visited / visited.sum(0)
@@ -44,7 +47,10 @@ def reward_gradient(
     features: Float[Array, "N d"],
     log_weights: Float[Array, " N"],
 ) -> tuple[Float[Array, " d"], Float[Array, ""]]:
-    """∇g = φ̄^E - Σ_τ P(τ|θ) φ̄^τ, and the effective number of trajectories behind it, 1 / Σ_τ P(τ|θ)²."""
+    """Return ∇g = φ̄^E - Σ_τ P(τ|θ) φ̄^τ, and the effective number of trajectories behind it.
+
+    That number is 1 / Σ_τ P(τ|θ)².
+    """
     chances = jax.nn.softmax(log_weights + features @ theta)
     return expert - chances @ features, 1 / (chances**2).sum()
 
@@ -52,7 +58,10 @@ def reward_gradient(
 def importance_log_weights(
     episodes: Episodes, players: Players, base: Players, alpha: Float[Array, ""], cut: float | None
 ) -> Float[Array, " N"]:
-    """Return each episode's log-probability of its actions under the first mixture, minus that under the present."""
+    """Return the log-weight of each episode.
+
+    It is the log-probability of its actions under the first mixture, minus that under the present.
+    """
 
     def log_mixture(sides: Players) -> Float[Array, "T N"]:
         ours, theirs = (
@@ -66,9 +75,9 @@ def importance_log_weights(
 
 
 class Problem(eqx.Module):
-    """What is to be learned, and how; the arguments of `robustirl.irl.fit_relative_entropy`, checked.
+    """What is to be learned, and how.
 
-    A tolerance below zero is never reached.
+    These are the arguments of `robustirl.irl.fit_relative_entropy`, checked. A tolerance below zero is never reached.
     """
 
     world: World
@@ -80,7 +89,10 @@ class Problem(eqx.Module):
 
 
 class LoopState(eqx.Module):
-    """What a round hands to the next: θ, both players, their optimizers' states, and what the verdict will say."""
+    """What a round passes to the next.
+
+    This is θ, both players, their optimizers' states, and what the verdict will say.
+    """
 
     theta: Float[Array, " d"]
     memory: Tree
@@ -184,7 +196,10 @@ def _sample(problem: Problem, players: Players, chance: Float[Array, ""], key: P
 def _improve_reward(
     problem: Problem, state: LoopState, features: Float[Array, "N d"], log_weights: Float[Array, " N"]
 ) -> tuple[Float[Array, " d"], Tree, Float[Array, ""]]:
-    """Take N^θ steps of Adam up g, less the ridge; return θ, the memory, and the fewest trajectories in effect."""
+    """Take N^θ steps of Adam up g, less the ridge.
+
+    Return θ, the memory, and the fewest trajectories in effect.
+    """
     config, adam = problem.config, _reward_optimizer(problem.config)
 
     def step(carry, _):
