@@ -16,6 +16,7 @@ It needs mujoco and mujoco-mjx, and for Gymnasium's worlds what Gymnasium draws 
 
 import argparse
 import copy
+import importlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable
@@ -48,7 +49,7 @@ def walks(equations: MujocoEquations, model: Any, episodes: int, steps: int) -> 
 
     Half of the walks act with a third of the force, so that some stand for a while.
     """
-    import mujoco
+    mujoco: Any = importlib.import_module("mujoco")  # Its own types lack what is made when it is imported.
 
     rng, data, rows = np.random.default_rng(0), mujoco.MjData(model), []
     for episode in range(episodes):
@@ -137,7 +138,7 @@ def gymnasium_row(name: str, steps: int, moved: bool) -> dict[str, Any]:
 
 def engine_return(equations: MujocoEquations, model: Any, act: Callable[..., Any], episodes: int) -> float:
     """Return what mean actions of a policy earn in MuJoCo's own engine."""
-    import mujoco
+    mujoco: Any = importlib.import_module("mujoco")  # Its own types lack what is made when it is imported.
 
     look, totals = judge(equations), []
     for seed in range(episodes):
@@ -176,7 +177,7 @@ def gymnasium_return(name: str, act: Callable[..., Any], episodes: int) -> float
 
 def expert_rows(file: Path, parameter: str, episodes: int) -> Iterable[dict[str, Any]]:
     """Yield what the best expert of every level earns, and the usual one carried over."""
-    import mujoco
+    mujoco: Any = importlib.import_module("mujoco")  # Its own types lack what is made when it is imported.
 
     from robustirl.paper.studies import physics as _  # noqa: F401  It registers the kinds of runs.
     from robustirl.sweeps import unpack_store

@@ -40,6 +40,7 @@ class RobustImitation(Parameters):
 
     Example:
         >>> from robustirl.control import PPOConfig
+        >>> from robustirl.demonstrations import Recordings
         >>> from robustirl.envs import physics
         >>> seen = Recordings.from_arrays([np.tile([1.0, 0.0, 0.0], (20, 1))] * 2)
         >>> small = ImitationConfig(steps=256, ppo=PPOConfig(environments=8, segment=16, hidden=(8,)))
