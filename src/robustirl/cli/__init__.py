@@ -66,10 +66,10 @@ def _prepare_process() -> None:
 
 
 def _leave(status: int, *, at_once: bool) -> None:
-    """Let a second Ctrl-C end this process without a traceback, and after a first one end it at once.
+    """Let a second Ctrl-C end this process without a traceback.
 
-    A program that XLA was running continues in the background. To clean up meanwhile, as Python does at its end, has
-    ended in a segmentation fault.
+    After a first one (`at_once`) end it at once. A program that XLA was running continues in the background. To clean
+    up meanwhile, as Python does at its end, has ended in a segmentation fault.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -145,7 +145,7 @@ def _name(words: list[str]) -> str:
 
 
 def _report_defect(error: Exception) -> None:
-    """Say in one line that something went wrong which no check has foreseen, and how to see where."""
+    """Print in one line an error that no check has foreseen, and how to see where it happened."""
     reason = "memory ran out" if isinstance(error, MemoryError) else f"{type(error).__name__}: {one_line(error)}"
     with contextlib.suppress(OSError):  # There may be nowhere left to print to.
         errors.print(

@@ -60,7 +60,9 @@ def load_kinds() -> dict[str, Any]:
 
 
 def parse_command(words: list[str], description: str) -> Any:
-    """Return what a command line asks for; raise SystemExit if it asks for nothing, or if tyro cannot read it.
+    """Return what a command line asks for.
+
+    Raise SystemExit if it asks for nothing, or if tyro cannot read it.
 
     Args:
         words: The command line.

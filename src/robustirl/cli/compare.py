@@ -23,7 +23,7 @@ PAPER_GRIDS = tuple(name for name in PAPER_ENVIRONMENTS if name not in LOST_LAYO
 
 @dataclasses.dataclass(frozen=True)
 class Compare:
-    """Run environments under the published kernel and compare with the paper's numbers, cell by cell.
+    """Run environments under the published kernel and compare with the paper's numbers by cell.
 
     As in
 

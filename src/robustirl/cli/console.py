@@ -23,7 +23,10 @@ from robustirl.sweeps import Outcome
 
 
 class PlainConsole(Console):
-    """A console on which text is data: no markup in names, and no control character of a file reaches the terminal."""
+    """A console on which text is data, without markup in names.
+
+    No control character of a file reaches the terminal.
+    """
 
     def __init__(self, **options: Any):
         super().__init__(markup=False, highlight=False, emoji=False, **options)
@@ -38,7 +41,7 @@ class PlainConsole(Console):
         self._file = new_file
 
     def print(self, *things: Any, **options: Any) -> None:
-        """Print; lines of text are for the terminal to break, while tables are fitted into its width."""
+        """Print; the terminal breaks lines of text, while tables are fitted into its width."""
         options.setdefault("soft_wrap", all(isinstance(thing, str) for thing in things))
         super().print(*things, **options)
 
@@ -47,7 +50,10 @@ class PlainConsole(Console):
 
 
 def text_width(stream: Any) -> int | None:
-    """Return how wide tables are that go to a stream: as wide as a terminal, which says that itself, or 120 columns."""
+    """Return the width of tables in a stream: 120 columns, or None for a terminal.
+
+    Tables are as wide as a terminal, which reports its width itself.
+    """
     return None if stream is not None and stream.isatty() else 120
 
 

@@ -28,7 +28,9 @@ from robustirl.sweeps import Outcome, Progress, Store, by_kind, check_specs, unp
 
 @dataclasses.dataclass(frozen=True)
 class Continuous:
-    """Run the paper's continuous experiment, GaussianGrid by relative-entropy IRL: tables, figures and report.html.
+    """Run the paper's continuous experiment, GaussianGrid by relative-entropy IRL.
+
+    It writes tables, figures and report.html.
 
     As in
 
@@ -106,7 +108,7 @@ def run_continuous(command: Continuous) -> int:
 
 
 def _draw_packed(path: Path, out: Path, progress: Progress) -> Outcome:
-    """Make the store, tables, figures and page of a packed store in a folder, all of it or nothing."""
+    """Make the store, tables, figures and page of a packed store in a folder, or nothing."""
     with filled_whole(out) as building:
         store = unpack_store(path, building)
         if not learners(store):

@@ -29,7 +29,7 @@ robustirl: inverse reinforcement learning when the expert's world and the learne
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """Show the effect in one world: a noisy expert, a calm learner, with and without robustness; and a picture.
+    """Show and draw the effect of robustness in one world: a noisy expert, a calm learner.
 
     As in
 

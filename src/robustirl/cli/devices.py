@@ -22,7 +22,7 @@ _LOGGED = re.compile(r"^[EF]\d{4} .*?\] (.*)$", re.MULTILINE)  # What XLA writes
 
 
 def require_device() -> None:
-    """Refuse to start where JAX cannot use the platforms, or the flags, that the environment names."""
+    """Refuse to start if JAX cannot use the platforms or flags that the environment names."""
     require_flags()
     try:
         jax.devices()
@@ -84,7 +84,9 @@ def _reason(said: str) -> str:
 
 
 def run_in_child(work: Callable[[], object], limit: float) -> tuple[int | None, str]:
-    """Run a function in a forked process; return its exit status, None if it took too long, and what it printed.
+    """Run a function in a forked process; return its exit status and what it printed.
+
+    The status is None if the function took too long.
 
     Args:
         work: The function. An exception in it is status 1.
@@ -116,7 +118,7 @@ def run_in_child(work: Callable[[], object], limit: float) -> tuple[int | None, 
 
 
 def _end_with(work: Callable[[], object], output: int) -> None:
-    """Run the function and end this process, whatever happens, without what it has inherited being cleaned up."""
+    """Run the function and end this process in any case, without cleaning up what it inherited."""
     status = 1
     try:
         os.dup2(output, 1)
@@ -131,7 +133,7 @@ def _end_with(work: Callable[[], object], output: int) -> None:
 
 
 def _read_until(source: int, deadline: float) -> tuple[bytes, bool]:
-    """Read all that comes, until the other end is closed or time is up; return it, and whether it was closed."""
+    """Read until the other end is closed or time is up; return the bytes and whether it closed."""
     found = b""
     while (left := deadline - time.monotonic()) > 0:
         if select.select([source], [], [], left)[0]:

@@ -89,9 +89,10 @@ def self_check() -> list[Check]:
 
 
 def extras() -> dict[str, dict[str, str | None]]:
-    """Return every extra of the installed package: its libraries, each with the version that is here, or None.
+    """Return every extra of the installed package: its libraries and their versions.
 
-    They are read from the package's own metadata, so that no second list has to be kept.
+    They are read from the package's own metadata, so that no second list has to be kept. The version of a library that
+    is not here is None.
     """
     found: dict[str, dict[str, str | None]] = {}
     for requirement in importlib.metadata.requires("robustirl") or ():

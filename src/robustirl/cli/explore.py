@@ -13,7 +13,7 @@ from robustirl.reports import is_fit_folder
 
 @dataclasses.dataclass(frozen=True)
 class Explore:
-    """Make one self-contained HTML page: about a single fit, or to look around in a store of runs.
+    """Make one self-contained HTML page: about a single fit, or to browse a store of runs.
 
     As in
 

@@ -25,7 +25,7 @@ LAST = 20
 
 @dataclasses.dataclass(frozen=True)
 class Imitate:
-    """Learn from what an expert was seen to do, in a world with another body, and film the learners.
+    """Learn from an observed expert in a world with another body, and film the learners.
 
     Without --demos an expert is trained in the world that --expert-physics describes, and recorded. Two learners are
     trained side by side: without an opponent (α = 1), and with one (--alpha).
@@ -136,7 +136,10 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
 
 
 def _films(world: Any, policies: dict[str, Any], folder: Path) -> list[str]:
-    """Film one episode of each policy from the same start; worlds without bodies to draw have no film."""
+    """Film one episode of each policy from the same start.
+
+    Worlds without bodies to draw have no film.
+    """
     from robustirl.plotting import figure_strip, save_figure, save_film
 
     films = {}
@@ -182,7 +185,7 @@ def _demonstrations(command: Imitate, home: Any, keys: list, bars: PhaseBars) ->
 
 
 def _last_return(returns: Any) -> float:
-    """Return the mean of what episodes earned at the end of training; the worst of all if none ended there."""
+    """Return the mean return of episodes at the end of training; -inf if none ended there."""
     last = np.asarray(returns)[-LAST:]
     return float(np.nanmean(last)) if np.isfinite(last).any() else -np.inf
 

@@ -19,7 +19,9 @@ from robustirl.paper.finite.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPE
 
 @dataclasses.dataclass(frozen=True)
 class Layouts:
-    """Run ObjectWorld over many random layouts: means with 95 % intervals, and whether the paper's shape holds.
+    """Run ObjectWorld over many random layouts, and say whether the paper's shape holds.
+
+    Results are means with 95 % intervals.
 
     As in
 

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def parse_in_words(parse: Callable[[], _T], words: Sequence[str], commands: Sequence[str]) -> _T:
-    """Return what `parse` makes of a command line; refuse one that it cannot understand, in a sentence.
+    """Return what `parse` makes of a command line; refuse an unreadable one in a sentence.
 
     Args:
         parse: The parser; it prints to standard error and raises SystemExit.

@@ -92,7 +92,7 @@ def plan_of(command: Reproduce) -> Plan:
 
 
 def departures(command: Reproduce, plan: Plan) -> list[str]:
-    """Return a sentence for every experiment that sets an option itself which was asked to be something else.
+    """Return a sentence for every experiment whose own options differ from the command's.
 
     Example:
         >>> command = Reproduce(("gridworld-4",), experiments=("all-alphas", "alpha-study"), alphas=(1.0, 0.7))

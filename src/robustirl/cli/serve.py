@@ -27,7 +27,7 @@ RENEW = 15
 
 @dataclasses.dataclass(frozen=True)
 class Serve:
-    """Show the page of a store, or of a single fit, at http://127.0.0.1:PORT, on this machine alone.
+    """Show the page of a store or a single fit at http://127.0.0.1:PORT, on this machine alone.
 
     As in
 

@@ -17,7 +17,9 @@ class OutputError(RobustIRLError):
 
 
 class Stream:
-    """A stream that writes out what its encoding lacks, and whose failure is a sentence or of no account.
+    """A stream that writes out the characters that its encoding lacks.
+
+    A failure to write is ignored if `tolerant`, and otherwise an error in a sentence.
 
     Args:
         stream: Where to write.

@@ -37,7 +37,7 @@ class Study:
 
 @dataclasses.dataclass(frozen=True)
 class StudyRequest:
-    """Hold a study with its options, the options that all studies share, and the earlier name it was asked for by."""
+    """A study, its options, those that all studies share, and the earlier name it was asked by."""
 
     name: str
     options: Any

@@ -33,7 +33,7 @@ EXPERT_NOISE = 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Theory(LogOptions, WorldOptions):
-    """Say what the theory guarantees for a learner and an expert whose worlds differ, and draw it.
+    """Say and draw what the theory guarantees if the worlds of learner and expert differ.
 
     As in
 
@@ -146,7 +146,7 @@ def _require_no_expert(command: Theory) -> None:
 
 
 def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
-    """Return what can be said from an occupancy alone: whether it can be matched, and if not, how nearly."""
+    """Print what an occupancy alone tells: whether it can be matched, and if not, how nearly."""
     path = command.occupancy
     assert path is not None
     learner = environment.mdp(command.learner_noise, command.noise_model)

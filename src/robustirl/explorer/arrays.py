@@ -36,7 +36,10 @@ class Pool:
         self.sizes: dict[str, int] = {"numbers": 0, "counts": 0}
 
     def numbers(self, values: object) -> int:
-        """Keep numbers to `DIGITS` significant digits, as `format(x, ".4g")` rounds them; say where they begin."""
+        """Keep numbers to `DIGITS` significant digits, and return where they begin.
+
+        They are rounded as by `format(x, ".4g")`.
+        """
         array = np.asarray(values, dtype=float).ravel()
         shown = np.where(np.abs(array) < SMALLEST, 0.0, np.where(np.abs(array) > LARGEST, np.nan, array))
         rounded = np.char.mod(f"%.{DIGITS}g", shown).astype(np.float32) if shown.size else shown

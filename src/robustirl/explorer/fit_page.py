@@ -27,7 +27,9 @@ MOST_POINTS = 300  # Of the curve of the gap.
 
 
 def write_fit_page(folder: Path, path: Path | None = None) -> Path:
-    """Write the page of a folder that `robustirl fit` has made, whole or not at all, and return where.
+    """Write the page of a folder that `robustirl fit` made, whole or not at all.
+
+    Return its path.
 
     Args:
         folder: The folder.
@@ -62,7 +64,7 @@ def fit_page(found: FitFolder) -> str:
 
 
 def fit_payload(found: FitFolder) -> tuple[dict[str, Any], str]:
-    """Return the data of the page: a JSON object, and the arrays it points into as compressed text."""
+    """Return the page's data: a JSON object, and the arrays it points into as compressed text."""
     fit, record = found.model.fit_, found.record
     player = np.asarray(fit.player)
     states, actions = player.shape

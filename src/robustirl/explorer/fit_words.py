@@ -60,7 +60,7 @@ def describe(found: FitFolder) -> dict[str, Any]:
 
 
 def opening(found: FitFolder) -> str:
-    """Return the first sentence of the page: what was learned from what, with which α, and whether to use it."""
+    """Return the page's first sentence: what was learned from what, α, and whether to use it."""
     evidence, judgment = found.model.evidence_, found.model.judgment_
     where = f"in {found.record.world.name}" if found.record is not None else "in a world"
     states, actions = found.model.fit_.player.shape
@@ -116,7 +116,7 @@ def _world(found: FitFolder) -> list[Fact]:
 
 
 def _given(command: Sequence[str]) -> str:
-    """Return how the command named the world: the value of --env, and the options that change it."""
+    """Return how the command named the world: the value of --env and options that change it."""
     words = [word for place, word in enumerate(command[1:]) if command[place] == "--env"]
     for place, word in enumerate(command[:-1]):
         if word in WORLD_OPTIONS:

@@ -115,7 +115,7 @@ def register_view(view: RunView) -> RunView:
 
 
 def _views() -> dict[str, RunView]:
-    """Return all views, after loading the packages that bring some (entry-point group `robustirl.exhibits`).
+    """Load the views of packages (entry-point group `robustirl.exhibits`), and return all views.
 
     The group has an old name for a view, because installed packages give it.
     """
@@ -127,7 +127,7 @@ def _views() -> dict[str, RunView]:
 def payload(
     store: Store, *, certificates: bool = True, progress: Progress = lambda *_: None
 ) -> tuple[dict[str, Any], str]:
-    """Return the data of the page: a JSON object, and the arrays it points into as compressed text."""
+    """Return the page's data: a JSON object, and the arrays it points into as compressed text."""
     views = _views()
     runs = [spec for spec in store.specs if spec in store and kind_of(spec).name in views]
     if not runs:

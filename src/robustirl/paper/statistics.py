@@ -8,7 +8,7 @@ CONFIDENCE = 0.95
 
 
 def t_half_width(values: np.ndarray) -> float:
-    """Return the half width of the 95 % interval (Student's t) of the mean of at least two values.
+    """Return the half width of the 95 % interval (Student's t) of a mean of at least two values.
 
     Example:
         >>> round(t_half_width(np.array([0.1, 0.2, 0.3])), 3)  # 4.303 · 0.1 / √3
@@ -22,7 +22,9 @@ def t_half_width(values: np.ndarray) -> float:
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return the mean along an axis without the lowest and the highest quarter, each rounded down to whole values.
+    """Return the mean along an axis without the lowest and the highest quarter.
+
+    Each quarter is rounded down to whole values.
 
     Example:
         >>> interquartile_mean([-9000.0, 1.0, 2.0, 3.0]).item()

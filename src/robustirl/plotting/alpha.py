@@ -9,7 +9,9 @@ from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
 
 
 def figure_alpha(selection: AlphaSelection) -> Figure:
-    """Draw the curves of `select_alpha`: left what decides which α are admissible, right which of them is chosen.
+    """Draw the curves of `select_alpha`.
+
+    The left ones decide which α are admissible, the right ones which of them is chosen.
 
     Example:
         >>> from robustirl.irl import select_alpha

@@ -16,7 +16,7 @@ from robustirl.plotting.style import ROBUST, STANDARD, STYLE, plain_text
 
 
 def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Float[np.ndarray, " S"]) -> Figure:
-    """Draw the learned reward with the player's moves, and the occupancies of expert, mixture and player.
+    """Draw the learned reward, the player's moves, and occupancies of expert, mixture, player.
 
     Args:
         environment: Where the learner's world comes from; its shape is used, and its reward is not.
@@ -39,7 +39,10 @@ def figure_fit(environment: Environment, model: RobustIRL, player_occupancy: Flo
 
 
 def collected_reward(model: RobustIRL) -> Float[np.ndarray, " S"]:
-    """Return what the player collects in each state: R(s), or Σ_a π(a|s) R(s,a) for a reward of states and actions."""
+    """Return what the player collects in each state: R(s), or Σ_a π(a|s) R(s,a).
+
+    The second is for a reward of states and actions.
+    """
     reward = np.asarray(model.reward_)
     return reward if reward.ndim == 1 else (np.asarray(model.policy_) * reward).sum(1)
 

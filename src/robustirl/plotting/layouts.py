@@ -92,7 +92,10 @@ def layout_of(world: Any, size: int, shape: tuple[int, int] | None = None) -> La
 
 
 def _grid(targets: Int[np.ndarray, "S A"]) -> tuple[int, int] | None:
-    """Return rows and columns, if all moves are those of a grid; one more state, that is never left, may follow."""
+    """Return rows and columns, if all moves are those of a grid.
+
+    One more state, which is never left, may follow.
+    """
     size = len(targets)
     for cells in (size, size - 1):
         if cells < 4 or (cells < size and np.any(targets[cells] != cells)):
@@ -112,7 +115,7 @@ def _grid(targets: Int[np.ndarray, "S A"]) -> tuple[int, int] | None:
 
 
 def _positions(moves: Any, size: int) -> Float[np.ndarray, "S 2"]:
-    """Return places of the nodes whose distances resemble the number of moves between them (classical scaling)."""
+    """Place nodes so that distances resemble numbers of moves between them (classical scaling)."""
     import scipy.sparse.csgraph  # Here, so that only a graph loads it.
 
     pairs = scipy.sparse.coo_array(moves)

@@ -33,7 +33,7 @@ class ShownFigure(Figure):
 
 
 def plot_fit(fit: Any, world: Any = None, *, shape: tuple[int, int] | None = None, title: str = "") -> ShownFigure:
-    """Draw what a fit has learned: reward and moves, the occupancies of expert and learner, and how the gap fell.
+    """Draw a fit: reward and moves, occupancies of expert and learner, and how the gap fell.
 
     Args:
         fit: A single `Fit`.
@@ -66,7 +66,10 @@ def status_in_words(fit: Any) -> str:
 
 
 def plot_certificate(certificate: Any, *, shape: tuple[int, int] | None = None) -> ShownFigure:
-    """Draw the range of a policy's return: of the whole world, and state by state with what the worst kernel costs."""
+    """Draw the range of a policy's return: of the whole world, and state by state.
+
+    A third panel shows what the worst kernel costs in each state.
+    """
     worst, nominal, best = (
         np.asarray(getattr(certificate, f"{name}_value"), dtype=float) for name in ("worst", "nominal", "best")
     )
@@ -206,7 +209,7 @@ def _draw_history(axis: Axes, gaps: np.ndarray, best: int) -> None:
 
 
 def _draw_paths(axis: Axes, layout: Layout, demonstrations: Any) -> None:
-    """Draw some episodes: over the cells of a grid or the nodes of a graph, else states over time."""
+    """Draw some episodes over the cells of a grid or nodes of a graph, else states over time."""
     count = min(len(demonstrations), MAX_PATHS)
     alpha = max(0.15, 1 / count)
     what = f"the first {count} episodes" if count < len(demonstrations) else "all episodes"

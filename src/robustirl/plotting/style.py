@@ -45,7 +45,10 @@ class Look(NamedTuple):
 
 
 def looks(alphas: Sequence[float]) -> dict[float, Look]:
-    """Return the look of every α: standard in black, robust ones in the palette's order, dashed once it has run out."""
+    """Return the look of every α: standard in black, robust ones in the palette's order.
+
+    Once the palette has run out, lines are dotted.
+    """
     robust = sorted((alpha for alpha in alphas if alpha < 1), reverse=True)
     found = {}
     for alpha in alphas:
@@ -58,7 +61,9 @@ def looks(alphas: Sequence[float]) -> dict[float, Look]:
 
 
 def plain_text(text: str) -> str:
-    r"""Return a foreign text as a figure shows it: `$` starts no formula, control characters are written out.
+    r"""Return a foreign text as a figure shows it.
+
+    `$` starts no formula, and control characters are written out.
 
     Example:
         >>> print(plain_text("a$b$c"))
@@ -68,7 +73,9 @@ def plain_text(text: str) -> str:
 
 
 class PowersOfTen(LogFormatterSciNotation):
-    """Label a logarithmic axis in plain text, such as 10⁻³: matplotlib's own labels are formulas, slow to set.
+    """Label a logarithmic axis in plain text, such as 10⁻³.
+
+    Matplotlib's own labels are formulas, which are slow to set.
 
     Example:
         >>> [PowersOfTen()(x) for x in (0.001, 20.0, -1.0)]
@@ -103,7 +110,7 @@ def bottom_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str])
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Write the figure as PNG and SVG beside each other, `path` with either suffix added, and return both paths.
+    """Write the figure as PNG and SVG, `path` with either suffix added, and return both paths.
 
     `Figure.savefig` draws twice for each file, and a layout takes as long as a drawing. So the canvases are asked
     directly, and the layout that the first of them makes serves both.

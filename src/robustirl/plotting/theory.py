@@ -31,7 +31,7 @@ class MismatchReport(Protocol):
 
 
 def figure_theory(environment: Environment, reports: Sequence[MismatchReport], note: str = "") -> Figure:
-    """Draw measured gaps, the bounds on them, and certificates, over growing mismatch between learner and expert."""
+    """Draw measured gaps, their bounds and certificates over the mismatch of learner and expert."""
     reports = sorted(reports, key=lambda report: report.distance)
     distances = [report.distance for report in reports]
     standard, robust = [r.standard for r in reports], [r.robust for r in reports]

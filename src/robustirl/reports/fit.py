@@ -73,7 +73,10 @@ class FitRequest:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FitJob:
-    """All that a request names, read and checked: an environment, the learner's world in it, what is learned from."""
+    """All that a request names, read and checked.
+
+    It holds an environment, the learner's world in it, and what is learned from.
+    """
 
     environment: envs.Environment
     world: MDP
@@ -84,13 +87,19 @@ class FitJob:
     further: tuple[RobustIRL, ...] = ()
 
     def run(self, callbacks: Sequence[Callback] = ()) -> None:
-        """Learn. A fit that fails is kept all the same; its summary says so. Of several attempts the best is kept."""
+        """Learn, and keep the best of several attempts.
+
+        A fit that fails is kept all the same. Its summary says so.
+        """
         for attempt in (self.model, *self.further):
             attempt.fit(self.world, self.demonstrations, callbacks=callbacks)
         self.keep_best()
 
     def keep_best(self) -> bool:
-        """Keep the best of the attempts that have learned something, interrupted ones too; say whether there is one."""
+        """Keep the best attempt that has learned something, and return whether there is one.
+
+        Interrupted attempts count, too.
+        """
         for attempt in self.further:
             if not hasattr(attempt, "fit_"):
                 continue
@@ -101,7 +110,7 @@ class FitJob:
 
 
 def prepare_fit(request: FitRequest) -> FitJob:
-    """Find the world and read the demonstrations, after checking what can be checked without them."""
+    """Find the world and read the demonstrations, after all checks that do not need them."""
     if request.alpha != "auto":
         as_alpha(request.alpha)
     if request.tolerance is not None:
@@ -241,7 +250,10 @@ def _fill(job: FitJob, folder: Path, command: Sequence[str], interrupted: bool) 
 def policy_csv(
     model: RobustIRL, state_names: Sequence[str] | None = None, action_names: Sequence[str] | None = None
 ) -> str:
-    """Write one row per state: the most likely action, the probability of each, and their names if there are any."""
+    """Write one row per state: the most likely action, and the probability of each.
+
+    Names of states and actions follow if there are any.
+    """
     policy = np.asarray(model.policy_, dtype=np.float64)
     best = policy.argmax(1)
     rows = [[s, int(best[s]), *map(repr, policy[s].tolist())] for s in range(len(policy))]
@@ -254,9 +266,9 @@ def policy_csv(
 
 
 def reward_csv(model: RobustIRL, state_names: Sequence[str] | None = None) -> str:
-    """Write one row per state: the learned reward, the expert's occupancy, the mixture's, and the state's name.
+    """Write one row per state: the learned reward, the expert's occupancy, the mixture's.
 
-    A reward of states and actions has a column for every action.
+    The state's name follows if there is one. A reward of states and actions has a column for every action.
     """
     reward, expert, own = (
         np.asarray(x, dtype=np.float64) for x in (model.reward_, model.expert_occupancy_, model.occupancy_)
@@ -271,7 +283,7 @@ def reward_csv(model: RobustIRL, state_names: Sequence[str] | None = None) -> st
 
 
 def parameters_csv(inference: Inference, confidence: float) -> str:
-    """Write one row per parameter: its name, estimate, standard errors of every kind, and interval."""
+    """Write one row per parameter: name, estimate, standard errors of every kind, and interval."""
     kinds = ("hessian", "outer", "sandwich", "grouped")
     numbers = [inference.parameters, *(inference.standard_errors(kind) for kind in kinds)]
     numbers = np.column_stack([*numbers, inference.confidence_intervals(confidence)]).tolist()

@@ -80,7 +80,7 @@ def _commands(found: FitFolder, words: list[str]) -> list[NextStep]:
 
 
 def _theory(words: Sequence[str], out: str) -> str:
-    """Return the command that says what the learner's world allows, for the occupancy that was learned from."""
+    """Return the command that says what the learner's world allows for the expert's occupancy."""
     env = _value(words, "--env") or ""
     command = ["robustirl", "theory", env, "--occupancy", out]
     for theirs, ours in (("--noise", "--learner-noise"), ("--noise-model",) * 2, ("--discount",) * 2):

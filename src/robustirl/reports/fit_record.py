@@ -80,7 +80,10 @@ class DemonstrationsRecord:
 
 @dataclasses.dataclass(frozen=True)
 class AlphaRecord:
-    """The curves that chose α; see `robustirl.irl.AlphaSelection`. A number that is not finite is None."""
+    """The curves that chose α; see `robustirl.irl.AlphaSelection`.
+
+    A number that is not finite is None.
+    """
 
     candidates: tuple[float, ...]
     explained: tuple[float | None, ...]
@@ -159,7 +162,7 @@ def describe_world(environment: Environment, world: MDP) -> WorldRecord:
 
 
 def _directions(layout: Any) -> tuple[tuple[int, int], ...] | None:
-    """Return the step of every action, or None if some action leads different ways in different cells."""
+    """Return the step of every action, or None if one leads different ways in different cells."""
     if layout.targets is None:
         return None
     found = []

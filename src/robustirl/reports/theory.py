@@ -40,7 +40,7 @@ from robustirl.types import AnyArray
 
 @dataclasses.dataclass(frozen=True)
 class Learned:
-    """A learned policy: its gap to the best in the learner's world, the bound on that, and its certificate.
+    """A learned policy, its gap to the best of the learner's world, a bound and a certificate.
 
     Attributes:
         alpha: α it was learned with.

@@ -27,7 +27,7 @@ def find_environment(
     allow_import: bool = False,
     arguments: Mapping[str, Any] | None = None,
 ) -> Environment:
-    """Return the environment of that name, the world in that file, or the one that Gymnasium or a function makes.
+    """Return the environment of a name or a file, or the one that Gymnasium or a function makes.
 
     A name of the form `module:function` or `module:Id` imports that module, which runs it, so that it is refused unless
     `allow_import` says that the module can be trusted.
@@ -103,7 +103,7 @@ def _from_function(
 
 
 def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments in words such as `is_slippery=false`; values are read as JSON, or as text.
+    """Return the arguments in words such as `is_slippery=false`; values are JSON or text.
 
     Example:
         >>> parse_arguments(["is_slippery=false", "map_name=8x8", "size=3"])
@@ -124,9 +124,10 @@ def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
 
 
 def explain_noise(environment: Environment, noise: float, noise_model: str | None, size: int) -> str | None:
-    """Return a sentence that says what noise does in a world of one's own; refuse noise without a model there.
+    """Return a sentence that says what noise does in a world of one's own.
 
-    In the paper's worlds and in toy text noise has a meaning of its own, and None is returned.
+    Noise without a model is refused there. In the paper's worlds and in toy text noise has a meaning of its own, and
+    None is returned.
     """
     if noise == 0 or getattr(environment, "disturbances", None) != {}:
         return None

@@ -18,7 +18,7 @@ Batch = tuple[Spec, ...]
 
 @dataclasses.dataclass
 class Timing:
-    """Where the time of a sweep went, in seconds on the clock: starting and compiling, and computing."""
+    """Seconds on the clock that a sweep spent on starting and compiling, and on computing."""
 
     compilation: float = 0.0
     computation: float = 0.0
@@ -34,7 +34,7 @@ class BatchExecutor:
         self._begin = begin
 
     def work(self, batch: Batch) -> tuple[list[RunResult], float, float]:
-        """Return the results of a batch, the seconds spent on getting ready, and those on the batch itself.
+        """Return the results of a batch, and the seconds spent on getting ready and on the batch.
 
         Where a kind of run warms up, the first batch of a program is done twice, once to compile, so that recorded
         times are those of warm runs; otherwise compilation is watched, and its time taken off.

@@ -20,10 +20,10 @@ from robustirl.sweeps.specs import RunResult, Spec
 
 
 def batches(specs: Sequence[Spec], size: int | None = None) -> list[Batch]:
-    """Return the specs in batches of like-shaped runs, in order. A batch is the unit of work and of what is saved.
+    """Return the specs in batches of like-shaped runs, in order.
 
-    Batches are cut from the whole list, whatever of it is done already, so that an interrupted sweep goes on with the
-    very batches, and so the very numbers, of an undisturbed one.
+    A batch is the unit of work and of what is saved. Batches are cut from the whole list, whatever of it is done
+    already, so that an interrupted sweep goes on with the very batches, and so the very numbers, of an undisturbed one.
     """
     groups: dict[Hashable, list[Spec]] = {}
     for spec in specs:
@@ -37,7 +37,10 @@ def batches(specs: Sequence[Spec], size: int | None = None) -> list[Batch]:
 
 
 def _size(kind: Kind, count: int) -> int:
-    """Return how many runs a batch: few on a CPU; on an accelerator as many as may be, in batches of one size."""
+    """Return how many runs a batch has: few on a CPU, as many as may be on an accelerator.
+
+    On an accelerator batches have one size.
+    """
     if jax.default_backend() == "cpu":
         return kind.cpu_batch
     return -(-count // -(-count // kind.gpu_batch))
@@ -52,7 +55,10 @@ class Engine(Protocol):
     """Where batches are done, if not in processes of this machine."""
 
     def connect(self) -> AbstractContextManager[Pool]:
-        """Get hold of the machines, or raise before anything is written; they are let go when the context ends."""
+        """Connect to the machines, or raise before anything is written.
+
+        They are released when the context ends.
+        """
         ...
 
 
@@ -66,7 +72,7 @@ def run(
     dependencies: object = None,
     pool: Pool | None = None,
 ) -> Iterator[list[RunResult]]:
-    """Run the specs that are not done, yielding the results of a batch as soon as it is finished.
+    """Run the specs that are not done, and yield the results of a batch once it is finished.
 
     Args:
         specs: What to run.

@@ -45,7 +45,10 @@ class RunExecutor(Protocol):
     """Compute runs, as the executor sees it."""
 
     def results(self, specs: Sequence[Any], size: int) -> list[RunResult]:
-        """Return the results of some runs, in one compiled call; on a CPU it is filled up to the usual batch size."""
+        """Return the results of some runs, in one compiled call.
+
+        On a CPU the call is filled up to the usual batch size.
+        """
         ...
 
 
@@ -97,13 +100,13 @@ _KINDS: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> Kind:
-    """Add a kind to the registry, and return it; a later kind of the same name replaces an earlier one."""
+    """Add a kind to the registry and return it; it replaces an earlier kind of the same name."""
     _KINDS[kind.name] = kind
     return kind
 
 
 def get_kind(name: str) -> Kind:
-    """Return the kind of this name, loading the packages that bring kinds if it is not registered yet."""
+    """Return the kind of this name; load the packages that bring kinds if it is not registered."""
     if name not in _KINDS:
         for entry in importlib.metadata.entry_points(group="robustirl.kinds"):
             entry.load()
@@ -133,7 +136,7 @@ def spec_as_json(spec: Spec) -> dict[str, Any]:
 
 
 def spec_from_json(entries: Any) -> Spec:
-    """Return the spec that `spec_as_json` wrote; raises TypeError or ValueError for what is none."""
+    """Return the spec that `spec_as_json` wrote; raise TypeError or ValueError for what is none."""
     if not isinstance(entries, dict):
         raise ValueError(f"{short_repr(entries)} stands where fields by name are needed")
     kind = get_kind(entries.get("kind", UNNAMED_KIND))

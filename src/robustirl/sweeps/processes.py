@@ -19,9 +19,9 @@ Submit = Callable[..., list["concurrent.futures.Future[Any]"]]
 
 @contextlib.contextmanager
 def process_pool(workers: int, prepare: Callable[..., object] | None = None, *given: object) -> Iterator[Submit]:
-    """Start processes that do calls, and end them with the context, at once if it ends by an exception.
+    """Start processes that do calls, and end them with the context.
 
-    Ctrl-C is the parent's to handle: workers do not see it.
+    They end at once if the context ends by an exception. Ctrl-C is the parent's to handle: workers do not see it.
 
     Args:
         workers: How many.
@@ -60,7 +60,7 @@ _UNGUARDED = 77
 
 
 def require_main_guard() -> None:
-    """End a worker process whose start runs the whole script again, for want of a main guard in it.
+    """End a worker process whose start runs the script again because it has no main guard.
 
     Its parent tells it by the exit status, and says so.
     """
@@ -110,7 +110,7 @@ def _start(counter: Any, prepare: Callable[..., object] | None, given: tuple[obj
 
 
 def _die_with_parent() -> None:
-    """End this worker when its parent has ended or was killed, since its results would not be read."""
+    """End this worker when its parent ends or is killed, since its results would not be read."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

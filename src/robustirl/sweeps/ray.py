@@ -62,7 +62,10 @@ class RayEngine:
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Callable[[Sequence[Batch], Timing, object], Iterator[list[RunResult]]]]:
-        """Join the cluster, or raise before anything is written; a connection that the caller has already is used."""
+        """Join the cluster, or raise before anything is written.
+
+        A connection that the caller has already is used.
+        """
         if self.address is not None:
             _require_answer(self.address, self.timeout)
         loaded = sys.modules.get("ray")
@@ -103,7 +106,10 @@ class RayEngine:
     def _work(
         self, todo: Sequence[Batch], timing: Timing, dependencies: object, *, leaving: bool
     ) -> Iterator[list[RunResult]]:
-        """Return the results of every batch, as they arrive; `leaving` says that we disconnect when all is over."""
+        """Return the results of every batch, as they arrive.
+
+        `leaving` says that we disconnect when all is over.
+        """
         if not todo:
             return
         ray = _ray()
@@ -137,7 +143,7 @@ class RayEngine:
 
 @dataclasses.dataclass(frozen=True)
 class _Order:
-    """What a worker is given: the number of the sweep, and the configuration that its own must equal."""
+    """What a worker is given: the sweep's number, and the configuration that its own must equal."""
 
     number: int
     configuration: dict[str, str]
@@ -147,7 +153,7 @@ _executor: tuple[int, BatchExecutor] | None = None
 
 
 def _work_on_ray(batch: Batch, order: _Order, dependencies: object) -> tuple[list[RunResult], float, str]:
-    """Run as a task; return the results of a batch, the seconds spent on getting ready, and who did it.
+    """Run as a task; return a batch's results, seconds spent on getting ready, and the worker.
 
     A worker process keeps its executor from task to task of a sweep, and with it what is compiled.
     """
@@ -167,7 +173,10 @@ def _work_on_ray(batch: Batch, order: _Order, dependencies: object) -> tuple[lis
 
 
 def _outcome(ray: Any, reference: Any) -> tuple[list[RunResult], float, str]:
-    """Return what a task returned; its own errors are raised as they are, and those of the cluster as a sentence."""
+    """Return what a task returned.
+
+    Its own errors are raised as they are, and those of the cluster as a sentence.
+    """
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -240,7 +249,7 @@ def _reachable(address: str) -> InvalidInputError:
 
 
 def _stay_on_this_machine(*, loaded: bool) -> None:
-    """Have a Ray that is started here listen on the loopback address alone, and require its token.
+    """Have a Ray started here listen on the loopback address alone, and require its token.
 
     Other users of this machine reach the loopback address, too. The token stays in the environment of this process and
     of those it starts. Ray reads all of this when it is loaded; what the caller has set stays.

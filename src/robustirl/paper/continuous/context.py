@@ -55,7 +55,10 @@ class ExpertContext:
 
 
 class ContinuousContext:
-    """Runs of (robust) relative-entropy IRL, from experts trained before; one that is missing is trained here."""
+    """Runs of (robust) relative-entropy IRL, from experts trained before.
+
+    An expert that is missing is trained here.
+    """
 
     def __init__(self, experts: Mapping[ExpertSpec, RunResult] | None = None):
         self._experts = dict(experts or {})
@@ -179,7 +182,10 @@ def _measure(worlds: GaussianGrid, policies: GaussianPolicy, keys: Key[Array, " 
 def _evaluation(
     world: GaussianGrid, policy: GaussianPolicy, episodes: int, key: Key[Array, ""]
 ) -> tuple[Evaluation, Float[Array, "paths steps 2"]]:
-    """Return what a policy's mean actions bring, and the first few paths, in single precision, to be drawn."""
+    """Return what a policy's mean actions bring, and the first few paths, to be drawn.
+
+    The paths are in single precision.
+    """
     sampled = collect(world, policy, episodes=episodes, horizon=LONGEST, mean_action=True, key=key)
     paths = sampled.states[: PATH_STEPS + 1, :PATHS].swapaxes(0, 1).astype(jnp.float32)
     return Evaluation(sampled.rewards(world.reward).sum(0), sampled.terminated, sampled.lengths), paths

@@ -21,7 +21,10 @@ WORLD: dict[str, list[float] | float] = {"weights": list(TRUE_WEIGHTS), "start":
 
 
 def continuous_row(result: RunResult, experts: Mapping[ExpertSpec, RunResult], pool: Pool) -> dict[str, Any]:
-    """Return one run: where it belongs, its numbers, its reward as weights of the printed features, and its paths."""
+    """Return one run: where it belongs, its numbers, its reward, and its paths.
+
+    The reward is given as weights of the printed features.
+    """
     record, spec = result.record, result.record.spec
     expert = experts.get(spec.expert)
     learner_expert = next((e for e in experts.values() if e.record.spec == _learner_expert_spec(spec)), None)

@@ -41,7 +41,7 @@ def experts(store: Store) -> list[ExpertRecord]:
 
 
 def comparable(records: Sequence[ContinuousRecord]) -> Mapping[tuple[float, float, float], PublishedContinuous]:
-    """Return the published policies, where these runs are in the world they were made for; otherwise nothing."""
+    """Return the published policies, or nothing if a run is in another world than theirs."""
     return published_continuous() if all(r.spec.noise_model == TOWARDS_ORIGIN for r in records) else {}
 
 
@@ -60,7 +60,10 @@ def _returns(store: Store, *, best_only: bool) -> object:
 
 
 def _landscape(store: Store) -> object:
-    """Return the cell of the largest mismatch, and its seed in which the standard learner's return is typical."""
+    """Return the figure of the cell with the largest mismatch.
+
+    Its seed is the one in which the standard learner's return is typical.
+    """
     from robustirl.paper import figures
 
     records = learners(store)

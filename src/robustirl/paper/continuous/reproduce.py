@@ -20,7 +20,7 @@ def reproduce_continuous(
     engine: Engine | None = None,
     workers: int | None = None,
 ) -> Outcome:
-    """Run what is missing, and write tables, figures and `report.html`, as far as they are not there already."""
+    """Run what is missing, and write tables, figures and `report.html` unless they are there."""
     outcome = compute(with_experts(specs), Path(out), progress, engine=engine, workers=workers)
     if not outcome.complete:
         return outcome
@@ -32,7 +32,7 @@ def reproduce_continuous(
 
 
 def rebuild_report(out: Path, progress: Progress = lambda *_: None) -> Outcome:
-    """Write tables, figures and page of a store made elsewhere, on whatever device and by whatever versions."""
+    """Write tables, figures and page of a store made elsewhere, on any device, by any versions."""
     store = Store.read(out)
     records = store.records()
     with writing_to(store.folder):

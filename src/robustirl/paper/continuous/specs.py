@@ -177,7 +177,7 @@ class ExpertRecord:
 
 @dataclasses.dataclass(frozen=True)
 class ContinuousRecord:
-    """A run and its outcome, measured in the learner's world over 200 episodes of the player's mean actions.
+    """A run and its outcome in the learner's world: 200 episodes of the player's mean actions.
 
     Attributes:
         spec: What was run.
@@ -216,7 +216,7 @@ def continuous_grid(
     seeds: int = 20,
     **others: Any,
 ) -> tuple[ContinuousSpec, ...]:
-    """Return the runs of the figure: every seed, learner noise, α and expert noise, in that order.
+    """Return the runs of the figure: each seed, learner noise, α, expert noise, in that order.
 
     Seeds come first, so that an unfinished sweep has whole figures of fewer seeds.
 

@@ -56,7 +56,9 @@ STATISTICS = tuple(field.name for field in dataclasses.fields(CellStatistics) if
 
 
 def bootstrap(values: Sequence[float], statistic: Callable[..., np.ndarray] = np.mean) -> Estimate:
-    """Return a statistic of a sample with its percentile bootstrap interval; the same sample gives the same interval.
+    """Return a statistic of a sample with its percentile bootstrap interval.
+
+    The same sample gives the same interval.
 
     Args:
         values: The sample, one value a seed.

@@ -27,7 +27,9 @@ def figure_continuous(
     *,
     best_only: bool = False,
 ) -> Figure:
-    """Return (interquartile mean over seeds, 95 % intervals) above, share of episodes that reach the goal below.
+    """Draw returns above, and the share of episodes that reach the goal below.
+
+    Returns are interquartile means over seeds, with 95 % intervals.
 
     Args:
         cells: The statistics to draw.

@@ -20,7 +20,7 @@ def figure_identification(
     weakest: Mapping[str, Mapping[str, float]],
     weak: float,
 ) -> Figure:
-    """Draw how the identified set shrinks with every expert, and which further one shrinks it most.
+    """Draw how the identified set shrinks with each expert, and which next one shrinks it most.
 
     Args:
         counts: For every family of worlds, after each expert: the open directions, and those that are weak.

@@ -24,7 +24,7 @@ SHOWN = 4  # Paths a panel; more would hide each other.
 
 
 def figure_landscape(expert: RunResult, standard: RunResult, robust: RunResult, note: str = "") -> Figure:
-    """Draw the true reward with the expert's paths, and the learned rewards with the paths of their learners.
+    """Draw the true reward with the expert's paths, learned rewards with the learners' paths.
 
     A learned reward is compared up to a positive factor and a constant: neither changes what is best over a fixed time,
     and the learner is free in both.
@@ -55,7 +55,10 @@ def _learned(name: str, world: GaussianGrid, result: RunResult) -> tuple[str, Ca
 
 
 def _contours(axis: Axes, reward: Callable) -> None:
-    """Draw filled contours; the scale excludes the jump at the goal, beside which other differences would vanish."""
+    """Draw filled contours on a scale that excludes the jump at the goal.
+
+    Beside that jump other differences would vanish.
+    """
     line = np.linspace(-1, 1, POINTS)
     states = np.stack(np.meshgrid(line, line), -1)
     values = np.asarray(jax.vmap(jax.vmap(reward))(jnp.asarray(states)))

@@ -19,10 +19,10 @@ SPREAD = 0.24
 
 
 def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
-    """Return the figure: a row a world, parameter and number of demonstrations, a column a world to judge in.
+    """Return the figure: a row per world, parameter and number of demonstrations.
 
-    Imitations have their single runs as dots and the interval of the interquartile mean as a bar, the α of a level side
-    by side. What they are compared with has interquartile means alone.
+    A column is a world to judge in. Imitations have their single runs as dots and the interval of the interquartile
+    mean as a bar, the α of a level side by side. What they are compared with has interquartile means alone.
     """
     cells = normalized(list(records))
     groups = list(dict.fromkeys(cell[:3] for cell in cells))
@@ -48,7 +48,7 @@ def figure_physics(records: Iterable[PhysicsRecord]) -> Figure:
 
 
 def _draw(panel: Axes, cells: Cells, levels: Sequence[Cell], name: str, order: Sequence[str]) -> None:
-    """Draw every method over the levels, with room for the largest and the smallest run of imitations."""
+    """Draw every method over the levels, with room for the extreme runs of imitations."""
     factors = np.array([level.factor for level in levels])
     distance = np.diff(factors).min() if len(factors) > 1 else 1.0
     aside = SPREAD * distance * (np.arange(len(order)) - (len(order) - 1) / 2) / max(len(order) - 1, 1)

@@ -26,10 +26,10 @@ SHADES = {-100.0: "#444444", -1.0: "#e2e2e2", 0.0: "#ffffff"}
 
 
 def figure_front(records: Sequence[Record]) -> Figure:
-    """Return over the expert's noise: the optimum, the standard learner, the robust one with α from its data.
+    """Draw over the expert's noise: the optimum, the standard learner, and the robust one.
 
-    Lines are means over draws of the demonstrations, bands their 95 % intervals. A fixed α below 1 among the records is
-    drawn, too, without a band.
+    The robust learner's α comes from its data. Lines are means over draws of the demonstrations, bands their 95 %
+    intervals. A fixed α below 1 among the records is drawn, too, without a band.
     """
     found = cells(records)
     curves: dict[str, dict[float, Interval]] = {}

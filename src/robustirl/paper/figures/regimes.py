@@ -17,9 +17,10 @@ WIDE = 8.0
 
 
 def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
-    """Draw a row per condition: returns on the left, the gain of each robust α over α = 1 on the right, with 95 % bars.
+    """Draw a row per condition: returns on the left, the gain of each robust α on the right.
 
-    Filled markers say that the intervals of α and of α = 1 do not overlap.
+    The gain is over α = 1. Bars are 95 % intervals. Filled markers say that the intervals of α and of α = 1 do not
+    overlap.
     """
     names = list(dict.fromkeys(f.name for f in results))
     if not names:
@@ -64,7 +65,7 @@ def figure_regimes(results: Sequence[ConditionResult]) -> Figure:
 
 
 def _stretch(axes: Axes, values: Sequence[Interval]) -> None:
-    """Use a symmetric logarithmic axis where one failed seed would make all other conditions look alike."""
+    """Use a symmetric log axis where one failed seed would make all other conditions look alike."""
     sizes = sorted(abs(v.mean) for v in values if v.mean)
     if not sizes:
         return

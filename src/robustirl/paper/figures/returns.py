@@ -83,7 +83,10 @@ def figure_returns(
 def draw_panel(
     axis: Axes, records: Sequence[Record], styles: Mapping[float, Look], published: PublishedReturns | None = None
 ) -> None:
-    """Draw the curves of one learner noise; of several layouts the mean, with a band of its 95 % interval."""
+    """Draw the curves of one learner noise.
+
+    Of several layouts the mean is drawn, with a band of its 95 % interval.
+    """
     learner = records[0].spec.learner_noise
     optimal = float(np.mean([record.optimal_return for record in records]))
     found = cells(records, lambda record: record.total_return)
@@ -133,8 +136,9 @@ def draw_panel(
 
 
 def figure_alpha_study(environment: Environment, records: Sequence[Record], note: str = "") -> Figure:
-    """α over- and underestimated (appendix): where |ε_E - ε_L| exceeds 1-α, the opponent is too weak for the
-    mismatch.
+    """Draw the returns of over- and underestimated α (appendix).
+
+    Where |ε_E - ε_L| exceeds 1-α, the opponent is too weak for the mismatch.
     """
     styles = looks(sorted({record.spec.alpha for record in records}, reverse=True))
     learner = records[0].spec.learner_noise
@@ -166,8 +170,9 @@ def figure_alpha_study(environment: Environment, records: Sequence[Record], note
 
 
 def figure_gap(records: Sequence[Record], note: str = "") -> Figure:
-    """Draw how far the learner falls behind its expert, each in its own world, over the mismatch; a panel per
-    environment.
+    """Draw over the mismatch how far the learner is behind its expert, each in its own world.
+
+    There is a panel per environment.
     """
     names = list(dict.fromkeys(record.spec.environment for record in records))
     with matplotlib.rc_context(STYLE):

@@ -94,8 +94,9 @@ def figure_robust_experts(records: Sequence[Record], note: str = "") -> Figure:
 
 
 def figure_sampled(records: Sequence[Record], note: str = "") -> Figure:
-    """Draw exact returns (lines) and the paper's sampled ones (mean and SD), and how far apart they are in standard
-    errors.
+    """Draw exact returns (lines) and the paper's sampled ones (mean and SD).
+
+    A second panel shows how far apart they are in standard errors.
     """
     alphas = sorted({r.spec.alpha for r in records}, reverse=True)
     with matplotlib.rc_context(STYLE):
@@ -132,8 +133,9 @@ def figure_sampled(records: Sequence[Record], note: str = "") -> Figure:
 
 
 def figure_convergence(records: Sequence[Record], note: str = "") -> Figure:
-    """Draw the paper's 200 steps against many more: return, occupancy gap and the size of the reward, a row per
-    environment.
+    """Draw the paper's 200 steps against many more, a row per environment.
+
+    Columns are the return, the occupancy gap and the size of the reward.
     """
     names = list(dict.fromkeys(r.spec.environment for r in records))
     counts = sorted({r.spec.steps for r in records})

@@ -13,7 +13,10 @@ from robustirl.plotting import OPTIMAL, ROBUST, STANDARD, STYLE, Look, bottom_le
 
 
 def figure_trajectories(records: Sequence[Record]) -> Figure:
-    """Draw standard, robust and automatic learners from ever more demonstrations, with 95 % intervals over draws."""
+    """Draw standard, robust and automatic learners from ever more demonstrations.
+
+    Bars are 95 % intervals over draws.
+    """
     found = cells(records)
     pairs = list(dict.fromkeys(key[:2] for key in found))
     choices = list(dict.fromkeys(key[3] for key in found))

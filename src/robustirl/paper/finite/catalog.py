@@ -22,7 +22,10 @@ STUDY_ENVIRONMENT = "gridworld-1"
 
 @dataclasses.dataclass(frozen=True)
 class Drawing:
-    """A figure to be made: a name for its file, and who makes it (late, since only that needs matplotlib)."""
+    """A figure to be made: a name for its file, and the function that makes it.
+
+    It is made late, since only that needs matplotlib.
+    """
 
     name: str
     make: Callable[[], object]
@@ -109,7 +112,7 @@ def _returns(grid: Grid, model: str, records: Sequence[Record], *, best_only: bo
 
 
 def layouts_note(records: Sequence[Record]) -> str:
-    """Return what a figure of means has to say if its records are of several layouts; nothing if of one."""
+    """Return what a figure of means over several layouts has to say; nothing for one layout."""
     count = len({record.spec.seed for record in records})
     return f"; means of {count} layouts, 95 % bands" if count > 1 else ""
 

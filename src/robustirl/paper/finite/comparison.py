@@ -43,7 +43,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What we get in a cell under settings that are known or suspected to differ from the published ones.
+    """Our results in a cell under settings known or suspected to differ from the published ones.
 
     Attributes:
         cell: The cell.
@@ -79,12 +79,18 @@ def compare(records: Sequence[Record]) -> list[Cell]:
 
 @BoundedJit
 def _draw_starts(key: Key[Array, ""], initial: Float[Array, " S"], draws: int) -> Float[Array, "draws S"]:
-    """Draw how many demonstrations begin in each state; as one program, since JAX's own loop is compiled every time."""
+    """Draw how many demonstrations begin in each state.
+
+    This is one program, since JAX's own loop is compiled every time.
+    """
     return jax.random.multinomial(key, DEMONSTRATIONS, jnp.broadcast_to(initial, (draws, len(initial))))
 
 
 def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
-    """Refit the cell with `draws` start distributions of 1000 demonstrations each, and with half the steps."""
+    """Refit the cell with `draws` start distributions, and with half the steps.
+
+    Each start distribution is that of 1000 demonstrations.
+    """
     spec = cell.record.spec
     lab = ExperimentContext(envs.make(spec.environment), spec.noise_model, spec.expert)
     world, rho = lab.world(spec.learner_noise), lab.expert_occupancy(spec.expert_noise)

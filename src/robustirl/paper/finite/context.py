@@ -23,7 +23,10 @@ LONGEST_DEMONSTRATION = 500  # Steps; at γ = 0.99 what comes later weighs 0.7 %
 
 
 def _remembered(method):
-    """Work a method out once per instance and arguments; unlike `functools.cache` it does not keep instances alive."""
+    """Compute a method once per instance and arguments.
+
+    Unlike `functools.cache` it does not keep instances alive.
+    """
 
     @functools.wraps(method)
     def wrapper(self, *arguments):
@@ -37,7 +40,7 @@ def _remembered(method):
 
 
 class ExperimentContext:
-    """The worlds, experts and optimal returns of one environment under one noise model, each made once."""
+    """Worlds, experts and optimal returns of one environment and noise model, each made once."""
 
     def __init__(
         self,
@@ -107,13 +110,14 @@ class ExperimentContext:
         return float(discounted_return(self.evaluation_world(noise), policy, self.reward))
 
     def reward_model(self, seed: int = 0) -> AbstractReward:
-        """Return the reward model that the environment calls for; the seed draws a network's first weights."""
+        """Return the environment's reward model; the seed draws a network's first weights."""
         environment = self.environment
         return make_reward_model(environment.reward_model, len(self.reward), environment.features, seed=seed)
 
     def demonstrations(self, noise: float, episodes: int, draw: int) -> Demonstrations:
-        """Return trajectories of the expert in its own world; the last few are kept, since runs that share them are
-        neighbors.
+        """Return trajectories of the expert in its own world.
+
+        The last few are kept, since runs that share them are neighbors.
         """
         key = noise, episodes, draw
         if key not in self._recent:
@@ -164,8 +168,9 @@ class ExperimentContext:
         )
 
     def results(self, specs: Sequence[RunSpec], size: int) -> list[RunResult]:
-        """Return what comes of some runs; on a CPU as a batch of the usual size, since a smaller one would be compiled
-        anew.
+        """Return the results of some runs.
+
+        On a CPU they are a batch of the usual size, since a smaller one would be compiled anew.
         """
         missing = size - len(specs) if jax.default_backend() == "cpu" else 0
         fits = self.fit([*specs, *[specs[-1]] * missing], steps=specs[0].steps, throw=False)
@@ -218,7 +223,7 @@ class ExperimentContext:
         return expert_policy(self.world(noise), reward, kind="soft")
 
     def _bound(self, spec: RunSpec, result: Fit) -> float | None:
-        """Return the paper's bound on the gap to the optimal return; None if no theorem covers the run.
+        """Return the paper's bound on the gap to the optimum; None if no theorem covers the run.
 
         None does if probability leaks, actions are paid for, or the expert is not optimal in its world.
         """

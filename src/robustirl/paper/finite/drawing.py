@@ -99,7 +99,7 @@ def _save(key: Key, make: Callable[[], object], out: Path) -> list[Path]:
 
 
 def _maps(grid: Grid, store: Store, records: Sequence[Record], name: str, model: str):
-    """Return what draws maps of the cell with the largest mismatch, standard and the best robust α there."""
+    """Return what draws maps of the cell of largest mismatch: standard and the best robust α."""
     environment = envs.make(name)
     own = [r for r in catalog.main_records(grid, model, records) if r.spec.environment == name]
     if not isinstance(environment, envs.GridWorld) or not own:

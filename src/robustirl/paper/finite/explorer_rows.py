@@ -165,7 +165,7 @@ def _best_paid(reward: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def _directions(world: Any, shape: tuple[int, int]) -> list[tuple[int, int]] | None:
-    """Return the step of every action on the grid, as (down, right), or nothing if some action is no step."""
+    """Return the step of every action on the grid as (down, right); None if one is no step."""
     cells = shape[0] * shape[1]
     states = np.arange(world.num_states)
     away = 1e6  # States beyond the grid are far from any cell, so that going there is no step.

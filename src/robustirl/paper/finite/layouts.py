@@ -82,7 +82,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def settled_layouts(records: Sequence[Record]) -> set[int]:
-    """Return the layouts whose optimal policy ends in cells that pay nothing, at the smallest noise there is."""
+    """Return layouts whose optimal policy ends in cells that pay nothing, at the least noise."""
     calmest = min(record.spec.learner_noise for record in records)
     return {r.spec.seed for r in records if r.spec.learner_noise == calmest and r.optimal_return > SETTLED}
 
@@ -96,7 +96,10 @@ def cells(records: Sequence[Record], measure: Callable[[Record], float]) -> dict
 
 
 def shapes(records: Sequence[Record], measure: Callable[[Record], float]) -> list[Shape]:
-    """Return the paper's shape, panel by panel: does standard fall with the expert's noise, and does robust hold?"""
+    """Return the paper's shape, panel by panel.
+
+    It says whether standard falls with the expert's noise, and whether robust holds.
+    """
     found = []
     values = {(r.spec.seed, r.spec.learner_noise, r.spec.alpha, r.spec.expert_noise): measure(r) for r in records}
     everyone = sorted({key[0] for key in values})

@@ -61,7 +61,7 @@ def _chosen(records: Sequence[Record], measure: Measure) -> list[Record]:
 
 
 def write_layout_tables(records: Sequence[Record], out: Path) -> list[Path]:
-    """Write `layouts.csv`: mean and 95 % interval per measure, learner noise, α and expert noise."""
+    """Write `layouts.csv`: means and 95 % intervals by measure, learner noise, α, expert noise."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("measure", "learner_noise", "alpha", "expert_noise", "mean", "low", "high", "layouts"))

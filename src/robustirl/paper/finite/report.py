@@ -62,7 +62,7 @@ def write_report(
 
 
 def _as_published(record: Record) -> bool:
-    """Return whether a run has the settings of the published ones, so that its number can be compared."""
+    """Return whether a run has the published settings, so that its number can be compared."""
     spec = record.spec
     return (spec.noise_model, spec.steps, spec.expert) == (PUBLISHED, PAPER_STEPS, envs.make(spec.environment).expert)
 
@@ -125,7 +125,10 @@ def _kernels(plan: "Plan", comparisons: Sequence[Comparison]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Continued:
-    """What more steps change, for one environment, kernel and α: means over expert noises, before and after."""
+    """The effect of more steps for one environment, kernel and α.
+
+    It is given as means over expert noises, before and after.
+    """
 
     noise_model: str
     environment: str
@@ -137,7 +140,7 @@ class Continued:
 
 
 def continued(plan: "Plan", records: Sequence[Record]) -> list[Continued]:
-    """Return the runs that were made with the usual number of steps and with many more, side by side."""
+    """Return the runs made with the usual number of steps and with many more, side by side."""
     index = {r.spec: r for r in records}
     pairs: dict[tuple[str, str, float], list[tuple[Record, Record]]] = {}
     for r in records:

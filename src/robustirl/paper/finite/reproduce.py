@@ -50,7 +50,7 @@ def reproduce(
     engine: Engine | None = None,
     workers: int | None = None,
 ) -> Outcome:
-    """Run a plan's experiments, draw their figures, and write the report, as far as they are not there already.
+    """Run a plan's experiments, draw figures and write the report, as far as they are missing.
 
     Args:
         plan: What to reproduce.

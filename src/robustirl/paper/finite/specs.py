@@ -160,7 +160,7 @@ def grid_of_specs(
     expert: str | None = None,
     **others: Any,
 ) -> tuple[RunSpec, ...]:
-    """Return the cells of one figure: every seed, learner noise, α and expert noise, in that order.
+    """Return the cells of one figure: each seed, learner noise, α, expert noise, in that order.
 
     Noise model, expert and layout are the environment's own if omitted.
 

@@ -54,7 +54,10 @@ def best_alpha(records: Sequence[Record]) -> float | None:
 
 
 def rule_alpha(learner_noise: float, expert_noise: float, alphas: Sequence[float]) -> float:
-    """Return of these the α nearest to the paper's advice, 1 - α ≈ |ε_L - ε_E|; of two equally near, the larger."""
+    """Return of these the α nearest to the paper's advice, 1 - α ≈ |ε_L - ε_E|.
+
+    Of two that are equally near it is the larger.
+    """
     wanted = 1 - abs(learner_noise - expert_noise)
     return min(sorted(alphas, reverse=True), key=lambda alpha: round(abs(alpha - wanted), 9))
 

@@ -33,7 +33,10 @@ def published_returns() -> dict[tuple[str, float, float, float], PublishedReturn
 
 @functools.cache
 def published_optimal_returns() -> dict[tuple[str, float], PublishedReturn]:
-    """Return the published returns of the policy that knows the true reward, by (environment, learner noise)."""
+    """Return the published returns of the policy that knows the true reward.
+
+    Keys are (environment, learner noise).
+    """
     return {(name, learner): value for name, learner, _, alpha, value in _entries() if alpha == "optimal"}
 
 
@@ -48,7 +51,9 @@ def _entries():
 
 @dataclasses.dataclass(frozen=True)
 class PublishedContinuous:
-    """The published policies of one cell of the continuous experiment, five seeds, measured by us as ours are.
+    """The published policies of one cell of the continuous experiment, five seeds.
+
+    We measured them as we measure ours.
 
     Attributes:
         mean: The mean over seeds of the mean return.

@@ -24,7 +24,10 @@ from robustirl.sweeps import Store
 @register_study("alpha")
 @dataclasses.dataclass(frozen=True)
 class AlphaStudy:
-    """Compare the automatic α, the estimates from moves and transfer with every fixed α and the best in hindsight."""
+    """Compare the automatic α, the estimates from moves and transfer with every fixed α.
+
+    The best α in hindsight is compared, too.
+    """
 
     draws: int = 10
     """How many draws of the demonstrations."""

@@ -73,7 +73,9 @@ def cell_names(first_seed: int = 0) -> tuple[str, ...]:
 
 
 def layout_names(first_seed: int = 0) -> tuple[str, ...]:
-    """Return the names of cells with random layouts of grids and object worlds, which no rule was tuned on.
+    """Return the names of cells with random layouts of grids and object worlds.
+
+    No rule was tuned on them.
 
     Example:
         >>> layout_names(7)[0]
@@ -140,7 +142,7 @@ def find_cell(name: str) -> Cell:
 
 
 def _layout(kind: str, seed: int) -> envs.Environment:
-    """Return an object world, or a grid like the paper's fourth with its dangerous cells elsewhere."""
+    """Return an object world, or a grid like the paper's fourth with other dangerous cells."""
     if kind == "object layout":
         return envs.make("objectworld", seed=seed)
     random = np.random.default_rng(seed)
@@ -150,7 +152,7 @@ def _layout(kind: str, seed: int) -> envs.Environment:
 
 
 def _hole(name: str) -> Cell:
-    """Return a corridor of six cells to a goal, with a hole that a slip falls into from the middle ones."""
+    """Return a corridor of six cells to a goal; slips in the middle ones fall into a hole."""
     goal, hole, over = 5, 6, 7
     calm, slippery = (np.zeros((8, 3, 8)) for _ in range(2))
     for cell in range(5):

@@ -57,7 +57,7 @@ def specs_of(
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """Regrets of one environment (or of all), by choice of α: median and mean over cells and draws.
+    """Regrets of one environment (or all) by choice of α: median and mean over cells and draws.
 
     Attributes:
         environment: Its name, or `all`.
@@ -77,7 +77,7 @@ class Row:
 
 
 def regrets(records: Sequence[Record]) -> dict[tuple[str, float, float, int], dict[float | str, float]]:
-    """Return by (environment, ε_L, ε_E, draw) what each choice returns less than the best fixed α of that draw."""
+    """Return by (environment, ε_L, ε_E, draw) what a choice loses to the draw's best fixed α."""
     cells: dict[tuple[str, float, float, int], dict[float | str, float]] = {}
     for r in records:
         key = r.spec.environment, r.spec.learner_noise, r.spec.expert_noise, r.spec.draw
@@ -126,7 +126,7 @@ def as_cells(row: Row) -> tuple[str, ...]:
 @register_study("alpha-from-data")
 @dataclasses.dataclass(frozen=True)
 class AlphaFromDataStudy:
-    """Set α estimated from demonstrations against α in hindsight, over environments, noises and draws."""
+    """Compare α estimated from data with α in hindsight, over environments, noises and draws."""
 
     draws: int = 10
     """How many draws of the demonstrations, at least 2."""

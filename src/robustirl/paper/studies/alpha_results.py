@@ -20,11 +20,12 @@ Shares = dict[Unit, dict[str, float]]
 
 
 def units_of(records: Iterable[AlphaRecord]) -> Units:
-    """Return by (cell, episodes, draw) the record of every choice, with those that follow from the fits.
+    """Return by (cell, episodes, draw) the record of every choice.
 
-    What `auto` takes is decided here, by the rules of `irl.select_alpha` and the curves that were recorded: another
-    rule needs no new fits. It may use states alone (`auto`), recorded actions as well (`auto, actions`), and transfer
-    where that is recommended (`auto or transfer`). The α under which the expert's moves are likeliest is `likeliest`.
+    Choices that follow from the fits are among them. What `auto` takes is decided here, by the rules of
+    `irl.select_alpha` and the curves that were recorded: another rule needs no new fits. It may use states alone
+    (`auto`), recorded actions as well (`auto, actions`), and transfer where that is recommended (`auto or transfer`).
+    The α under which the expert's moves are likeliest is `likeliest`.
     """
     found: Units = {}
     for record in records:
@@ -39,7 +40,7 @@ def units_of(records: Iterable[AlphaRecord]) -> Units:
 
 
 def shares(units: Units, measure: Measure = "value") -> Shares:
-    """Return by (cell, episodes, draw) the share of standard IRL's loss that every choice removes.
+    """Return by (cell, episodes, draw) what share of standard IRL's loss each choice removes.
 
     Args:
         units: The records of all choices of the draws, from `units_of`.

@@ -57,7 +57,7 @@ def specs_of(
 
 
 def alpha_table(records: Sequence[Record]) -> list[Row]:
-    """Return the rows of some runs, in the order of their environments, learner and expert noises."""
+    """Return the rows of runs, in the order of their environments, learner and expert noises."""
     rows = []
     for (name, model), own in _groups(records, lambda s: (s.environment, s.noise_model)).items():
         context = ExperimentContext(envs.make(name), model)

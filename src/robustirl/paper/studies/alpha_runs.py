@@ -146,7 +146,7 @@ Returns = tuple[float, float]
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """What all choices came to on one draw: α and the returns of each, and what `auto` decides from."""
+    """The outcome of all choices on one draw: α, returns, and what `auto` decides from."""
 
     outcomes: dict[str, tuple[float, Returns]]
     selection: AlphaSelection
@@ -185,7 +185,7 @@ CURVES = ("gap", "distance", "excess", "arrival", "reach", "planned", "gain", "g
 
 
 def curves_of(records: Sequence[AlphaRecord], *, actions: bool = False) -> AlphaCurves:
-    """Return the curves that the records of one draw hold, with the direction that states or actions prove."""
+    """Return the curves in the records of one draw, with the direction states or actions prove."""
     own = [record for record in records if is_number(record.spec.choice)]
     columns = {name: np.array([getattr(record, name) for record in own]) for name in CURVES if name != "log_likelihood"}
     columns["planned"] = columns["planned"] > 0
@@ -229,7 +229,10 @@ def all_choices(cell: Cell, demos: Demonstrations) -> Draw:
 def _transfer(
     cell: Cell, demos: Demonstrations, selection: AlphaSelection, rho: np.ndarray
 ) -> tuple[Returns, tuple[bool, ...]]:
-    """Return what transfer earns, and for every candidate whether transfer would be recommended were it chosen."""
+    """Return what transfer earns, and for every candidate whether transfer is recommended.
+
+    The recommendation is the one that would be given if that candidate were chosen.
+    """
     nothing = (NAN, NAN), (False,) * len(selection.candidates)
     if cell.learner.kernel.leaky:
         return nothing  # A world with a leak is no posterior mean of recorded moves.
@@ -251,7 +254,7 @@ def _transfer(
 
 
 def measure(cell: Cell, policy: Any) -> tuple[float, float]:
-    """Return the exact return of a policy in the learner's world as the cell measures it, and the discounted one."""
+    """Return a policy's exact returns in the learner's world: the cell's measure and discounted."""
     discounted = float(discounted_return(cell.learner_walks, policy, cell.reward))
     return float(total_return(cell.learner_walks, policy, cell.reward)) if cell.total else discounted, discounted
 

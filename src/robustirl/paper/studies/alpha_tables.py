@@ -109,7 +109,7 @@ SUMMARY = {
 
 
 def summary_of(rows: Sequence[Sequence[str]], group: str = "all") -> list[tuple[str, ...]]:
-    """Return a short table of a group from the rows under `COLUMNS`: a column per number of episodes.
+    """Return a short table of a group from rows under `COLUMNS`, a column per episode count.
 
     Example:
         >>> row = ["all", "20", *["0.126"] * (len(COLUMNS) - 2)]
@@ -143,7 +143,10 @@ CELL_COLUMNS: tuple[str, ...] = (
 
 
 def cell_rows(units: Units) -> list[tuple[str, ...]]:
-    """Return the entries under `CELL_COLUMNS`, a row per cell and number of episodes, the worst for `auto` first."""
+    """Return the entries under `CELL_COLUMNS`, a row per cell and number of episodes.
+
+    The worst for `auto` come first.
+    """
     found, discounted = shares(units), cell_means(shares(units, "discounted"))
     names = list(next(iter(found.values())))
     means = {name: cell_means(found, name) for name in names}

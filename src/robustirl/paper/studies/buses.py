@@ -37,7 +37,10 @@ from robustirl.sweeps import Spec
 @register_study("buses")
 @dataclasses.dataclass(frozen=True)
 class BusesStudy:
-    """Learn from Zurcher's choices for one group of Rust's buses and act in another, for every ordered pair."""
+    """Learn from Zurcher's choices for one group of Rust's buses and act in another.
+
+    This is done for every ordered pair of groups.
+    """
 
     groups: tuple[int, ...] = (4, 3, 1, 2)
     """Which groups."""

@@ -103,7 +103,10 @@ class OneCost(NamedTuple):
 
 
 def compare_costs(groups: Sequence[Group], costs: LinearReward) -> OneCost | None:
-    """Return the likelihood-ratio test of one cost for all groups with replacements; None if there is only one."""
+    """Return the likelihood-ratio test of one cost for all groups with replacements.
+
+    It is None if there are fewer than two such groups.
+    """
     from scipy.stats import chi2  # Here, so that listing the studies stays light.
 
     replaced = [group for group in groups if group.choices.actions.any()]

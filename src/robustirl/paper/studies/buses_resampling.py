@@ -71,7 +71,10 @@ def take_buses(choices: Choices, buses: Int[np.ndarray, " B"]) -> Int[np.ndarray
 def draw_buses(
     source: Group, target: Group, count: int, seed: int = 0
 ) -> list[tuple[Int[np.ndarray, " B"], Int[np.ndarray, " C"]]]:
-    """Return draws of the buses of two groups, with replacement; a larger count begins with the same draws."""
+    """Return draws of the buses of two groups, with replacement.
+
+    A larger count begins with the same draws.
+    """
     rng = np.random.default_rng(seed)
     theirs, ours = (np.unique(group.choices.groups) for group in (source, target))
     return [(rng.choice(theirs, theirs.size), rng.choice(ours, ours.size)) for _ in range(count)]
@@ -80,7 +83,10 @@ def draw_buses(
 def resampled_gains(
     source: Group, target: Group, costs: LinearReward, resamples: Sequence[int]
 ) -> Float[np.ndarray, " R"]:
-    """Return the gain of transfer over standard in mean log-probability on some draws of the buses of both groups."""
+    """Return the gain of transfer over standard in mean log-probability on draws of the buses.
+
+    The buses of both groups are drawn.
+    """
     drawn = draw_buses(source, target, max(resamples) + 1)
     gains = []
     for theirs, ours in (drawn[resample] for resample in resamples):

@@ -106,7 +106,10 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def summarize(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return headings and rows of the means over pairs whose source replaced engines, targets with a cost apart."""
+    """Return headings and rows of means over pairs whose source replaced engines.
+
+    Targets with a cost and targets without one have separate columns.
+    """
     ways = dict.fromkeys(row.way for row in rows if row.source != row.target)
     judged = {row.target for row in rows if row.source == row.target}
     table = []

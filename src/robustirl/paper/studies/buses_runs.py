@@ -59,7 +59,10 @@ MEASURES = tuple(field.name for field in dataclasses.fields(BusesRecord))[1:-1]
 
 
 def specs_of(groups: Sequence[Group], discount: float, matched_discount: float, tail: str) -> list[BusesSpec]:
-    """Return the runs: all ways of every ordered pair, one cost of all others, and the own cost where there is one."""
+    """Return the runs: all ways of every ordered pair, one cost of all others, and own costs.
+
+    A group without replacements has no cost of its own.
+    """
     numbers = [group.number for group in groups]
     pairs = [(source, target) for target in numbers for source in numbers if source != target]
     asked = [(str(source), target, way) for source, target in pairs for way in WAYS]
@@ -75,7 +78,10 @@ def row_of(record: BusesRecord) -> Row:
 
 
 class BusesContext:
-    """Learn and judge all ways of a pair at a time; groups and what their own choices say are kept."""
+    """Learn and judge all ways of a pair at a time.
+
+    Groups and what their own choices say are kept.
+    """
 
     def __init__(self, discount: float, matched_discount: float):
         self._costs = cost_model()
@@ -130,7 +136,7 @@ BUSES = register(
 
 @dataclasses.dataclass(frozen=True)
 class OneCostSpec(Spec):
-    """The test of one cost for some groups, whose numbers are separated by spaces, at a discount."""
+    """The test of one cost for some groups at a discount; spaces separate the groups' numbers."""
 
     groups: str
     discount: float
@@ -148,7 +154,7 @@ class OneCostRecord:
 
 
 def one_cost_specs(groups: Sequence[Group], discount: float) -> list[OneCostSpec]:
-    """Return the test of one cost for the groups with replacements; none if there are fewer than two."""
+    """Return the test of one cost for the groups with replacements; none if fewer than two."""
     replaced = [str(group.number) for group in groups if group.choices.actions.any()]
     return [OneCostSpec(" ".join(replaced), discount)] if len(replaced) > 1 else []
 

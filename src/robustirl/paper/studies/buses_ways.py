@@ -26,7 +26,7 @@ JOINT, OWN = "transfer, joint", "own cost"
 
 
 def policies(source: Group, target: Group, costs: LinearReward, tail: str) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Return every way from one group to another: its name, α, and the policy for the other group."""
+    """Return every way from one group to another: name, α, and policy for the other group."""
     options: dict[str, Any] = {"reward": costs, "penalty": source.penalty}
     estimate, fits = profile_alpha(target.world, source.choices, **options)
     alphas = [float(one.alpha) for one in fits]
@@ -42,7 +42,7 @@ def policies(source: Group, target: Group, costs: LinearReward, tail: str) -> It
 
 
 def policy_of_others(others: Sequence[Group], target: Group, costs: LinearReward) -> Float[np.ndarray, "S A"]:
-    """Return the policy for one cost that explains the choices for several groups, each in its own world."""
+    """Return the policy for one cost that explains choices for several groups in their worlds."""
     found = fit_jointly(
         [group.world for group in others],
         [group.choices for group in others],
@@ -56,7 +56,7 @@ def policy_of_others(others: Sequence[Group], target: Group, costs: LinearReward
 def _ways(
     objective: str, alphas: list[float], players: list[np.ndarray], chosen: float, target: Group
 ) -> Iterator[tuple[str, float, np.ndarray]]:
-    """Return the policies at α = 1, at the chosen α, and at the one whose policy suits the target's choices best."""
+    """Return the policies at α = 1, at the chosen α, and at the best α for the target's choices."""
     fitness = [log_probabilities(player, target.choices).mean() for player in players]
     yield f"standard, {objective}", 1.0, players[0]
     yield f"robust auto, {objective}", chosen, players[alphas.index(chosen)]
@@ -74,7 +74,10 @@ def judge_policy(
     phi: Float[np.ndarray, "S A d"],
     reference: Float[np.ndarray, "S A"] | None = None,
 ) -> Row:
-    """Return all measures of one policy in the target's group; log-probabilities also less those of a reference."""
+    """Return all measures of one policy in the target's group.
+
+    Log-probabilities are also given less those of a reference.
+    """
     logs, buses = log_probabilities(policy, target.choices), target.choices.groups
     mean, error = mean_and_error(logs, buses)
     gain = gain_error = np.nan
@@ -96,7 +99,10 @@ def judge_policy(
 
 
 def own_row(target: Group, costs: LinearReward, judge: Judge) -> Row:
-    """Return the group's own cost as a way: its choices are predicted from those for four fifths of the buses."""
+    """Return the group's own cost as a way.
+
+    Its choices are predicted from those for four fifths of the buses.
+    """
     fold = target.choices.groups % FOLDS  # Groups of choices are buses.
     logs = np.zeros(len(target.choices))
     for held_out in range(FOLDS):

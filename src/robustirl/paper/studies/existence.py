@@ -79,7 +79,9 @@ def existence_table(
     steps: int = PAPER_STEPS,
     progress: Progress = lambda *_: None,
 ) -> list[Row]:
-    """Return the cells of some environments, one compiled call of IRL for each environment and noise model.
+    """Return the cells of some environments.
+
+    There is one compiled call of IRL for each environment and noise model.
 
     Args:
         environments: Registered names.
@@ -175,7 +177,7 @@ def _distance(number: float) -> str:
 @register_study("existence")
 @dataclasses.dataclass(frozen=True)
 class ExistenceStudy:
-    """Tell in which cells a policy of the learner can match the expert: the rank test, the true answer, and IRL."""
+    """Tell in which cells a learner can match the expert: rank test, true answer, and IRL."""
 
     environments: tuple[str, ...] = ()
     """Which environments; all registered ones if omitted."""

@@ -32,7 +32,10 @@ def against(world: MDP, fit: Fit) -> MDP:
 
 
 def frozen_lake(slip: float, alphas: tuple[float, ...] = LAKE_ALPHAS) -> list[dict[str, float]]:
-    """Return a slipping expert, a learner who does not slip: what each α reaches, and what any player could."""
+    """Return what each α reaches on the lake, and what any player could.
+
+    The expert slips, and the learner does not.
+    """
     env = envs.make("frozen-lake-8x8")
     learner, expert, reward = env.mdp(0.0, "slip"), env.mdp(slip, "slip"), jnp.asarray(env.reward)
     rho = state_occupancy(expert, expert_policy(expert, reward, kind="optimal"))
@@ -75,7 +78,7 @@ def cliff_walking(wind: float, alphas: tuple[float, ...] = CLIFF_ALPHAS) -> list
 @register_study("final-push")
 @dataclasses.dataclass(frozen=True)
 class FinalPushStudy:
-    """Show where an opponent's push is final (FrozenLake) and where it teaches caution (CliffWalking)."""
+    """Show where an opponent's push is final (FrozenLake) or teaches caution (CliffWalking)."""
 
     slips: tuple[float, ...] = (0.2, 0.4)
     """The expert's slip on the lake; the learner does not slip."""

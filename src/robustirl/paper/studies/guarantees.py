@@ -28,7 +28,7 @@ from robustirl.theory import Surroundings, guarantee
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
-    """A learner's world, an expert's, the true reward scaled to [0,1], and the radius between the two."""
+    """Worlds of learner and expert, the radius between them, the true reward scaled to [0,1]."""
 
     name: str
     learner: MDP
@@ -93,7 +93,10 @@ class Row:
 
 
 def simulate(pair: Pair, kind: str, episodes: int, draw: int) -> Row:
-    """Draw demonstrations, fit a policy or take the uniform one, and compare its guarantee with the truth."""
+    """Compare the guarantee of a fitted or the uniform policy with the truth.
+
+    Demonstrations are drawn for it.
+    """
     expert = expert_policy(pair.expert, pair.reward, temperature=0)
     key = jax.random.key(draw * 1_000_003 + episodes)
     demos = sample_demonstrations(pair.expert, expert, episodes=episodes, horizon=pair.horizon, key=key)

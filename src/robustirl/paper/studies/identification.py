@@ -30,7 +30,10 @@ WEAK = 0.01
 
 
 class Case(NamedTuple):
-    """A family of worlds: experts in the order in which they come, by name; all but the first few are candidates."""
+    """A family of worlds: experts by name, in the order in which they come.
+
+    All but the first few are candidates.
+    """
 
     name: str
     experts: dict[str, MDP]
@@ -38,7 +41,10 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What is left open after each expert of a case, and what each candidate would leave beside the known ones."""
+    """What is left open after each expert of a case.
+
+    For each candidate it holds what would be left open beside the known experts.
+    """
 
     case: Case
     found: IdentifiedSet
@@ -46,7 +52,9 @@ class Outcome(NamedTuple):
 
 
 def grid(side: int, *, walls: bool, wind: str | None = None, failing: str | None = None, strength: float = 0.2) -> MDP:
-    """Return a square grid with four moves, one of which the wind may make, or one of which may fail.
+    """Return a square grid with four moves.
+
+    The wind may make one of them, or one of them may fail.
 
     Args:
         side: The number of rows and of columns.
@@ -101,7 +109,7 @@ def examine(case: Case) -> Outcome:
 @register_study("identification")
 @dataclasses.dataclass(frozen=True)
 class IdentificationStudy:
-    """Count what several experts leave open about a reward, on grids with wind and on Rust's buses."""
+    """Count what several experts leave open about a reward, on windy grids and on Rust's buses."""
 
     side: int = 4
     """Rows of the grids; even, so that the torus is a checkerboard."""

@@ -29,7 +29,10 @@ from robustirl.sweeps import Spec, Store, check_specs, unpack_store
 @register_study("physics")
 @dataclasses.dataclass(frozen=True)
 class PhysicsStudy:
-    """Compare robust imitation with GAIfO, domain randomization, cloning and carrying over, across changed bodies."""
+    """Compare robust imitation with GAIfO, domain randomization, cloning and carrying over.
+
+    They are compared across changed bodies.
+    """
 
     worlds: tuple[str, ...] = ("cart-pole-swing-up",)
     """cart-pole-swing-up, double-pendulum; by MuJoCo inverted-double-pendulum, hopper, half-cheetah, walker-2d."""
@@ -92,7 +95,7 @@ class PhysicsStudy:
         return [record for record in frame.outcomes[-1].records if isinstance(record, PhysicsRecord)]
 
     def _compute(self, frame: Frame, specs: Sequence[Spec]) -> list[Any]:
-        """Run what is missing, after experts from elsewhere were added to the store if there are any."""
+        """Run what is missing, after adding experts from elsewhere, if any, to the store."""
         if self.experts_from is not None:
             found = read_experts(self.experts_from, [spec for spec in specs if isinstance(spec, PhysicsExpertSpec)])
             check_specs(specs)
@@ -134,7 +137,7 @@ class PhysicsStudy:
 
 
 def _read(stores: tuple[Path, ...]) -> list[PhysicsRecord]:
-    """Return the finished runs of some stores and files; of those that several have, the last one's."""
+    """Return the finished runs of stores and files; of a run in several, the last one."""
     parts = [read_runs(path) if path.suffix == ".csv" else _stored(path) for path in stores]
     found = [record for part in parts for record in part]
     runs = list({record.spec: record for record in found if isinstance(record, PhysicsRecord)}.values())

@@ -137,7 +137,7 @@ def experts_of(
 
 
 def read_experts(path: Path, specs: Iterable[PhysicsExpertSpec]) -> dict[PhysicsExpertSpec, RunResult]:
-    """Return some experts of a store, or of a file that one was packed into; refuse one that lacks any of them."""
+    """Return some experts of a store or of a packed store; refuse one that lacks any of them."""
     path = as_path(path)
     with tempfile.TemporaryDirectory() as scratch:
         store = unpack_store(path, Path(scratch) / "store") if is_file(path) else Store.read(path)

@@ -25,7 +25,7 @@ COLUMNS = ("world", "whose", "α", *(f"× {factor:g}" for factor in FACTORS))
 
 
 def published_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
-    """Return the rows of a table: of each world the published figures, then interquartile means of our seeds.
+    """Return table rows: per world the published figures, then interquartile means of our seeds.
 
     Worlds without runs of ours, levels that one side does not have, and other parameters are left empty or out.
     """

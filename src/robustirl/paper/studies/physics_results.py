@@ -65,7 +65,10 @@ class Cell(NamedTuple):
     factor: float
 
     def is_same_level(self, other: "Cell") -> bool:
-        """Return whether two cells have one learner's world; at factor 1 it is the usual world, whatever the name."""
+        """Return whether two cells have one learner's world.
+
+        At factor 1 it is the usual world, whatever the parameter.
+        """
         same = self.parameter == other.parameter or self.factor == 1
         return self.world == other.world and self.factor == other.factor and same
 
@@ -75,7 +78,7 @@ Cells = dict[Cell, dict[str, dict[str, np.ndarray]]]
 
 
 def interval(values: np.ndarray | Groups) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of the interquartile mean of some runs, or of those of several levels.
+    """Return the 95 % bootstrap interval of the interquartile mean of runs of one level or more.
 
     Seeds are drawn anew within each level, so that what differs between levels does not widen the interval.
 
@@ -129,7 +132,10 @@ def _share(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def normalized(records: Iterable[PhysicsRecord]) -> Cells:
-    """Return by cell and method the returns of all seeds in both worlds: 0 does nothing, 1 is the world's expert."""
+    """Return by cell and method the normalized returns of all seeds in both worlds.
+
+    0 is the return of doing nothing, 1 that of the world's expert.
+    """
     raw: dict[Cell, dict[str, list[PhysicsRecord]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         spec = record.spec
@@ -171,7 +177,10 @@ def rows_of(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
 
 
 def run_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
-    """Return a row for every run, its returns as they are; what was not measured (gaps of controls) is empty."""
+    """Return a row for every run, its returns as they are.
+
+    What was not measured (gaps of controls) is empty.
+    """
     return [
         (
             *(getattr(record.spec, name) for name in RUN_COLUMNS[:8]),
@@ -190,7 +199,7 @@ def _shown(value: float, digits: int) -> float | str:
 
 
 def sampled_runs(records: Iterable[PhysicsRecord]) -> list[PhysicsRecord]:
-    """Return the runs that were measured with drawn actions, with those returns in place of mean actions'."""
+    """Return the runs measured with drawn actions, with those returns in place of mean actions'."""
     return [
         dataclasses.replace(one, learner_return=one.learner_sampled, expert_return=one.expert_sampled)
         for one in records

@@ -67,9 +67,10 @@ def learns_from(source: str, judged: Cell, other: Cell) -> bool:
 
 
 def choose_alpha(cells: Cells, judged: Cell, name: str, source: str) -> str | None:
-    """Return the method that a rule takes for a cell, such as `alpha=0.95`; None if it has nothing to learn from.
+    """Return the method that a rule takes for a cell, such as `alpha=0.95`.
 
-    Of methods that are equally good the one with the largest α is taken.
+    It is None if the rule has nothing to learn from. Of methods that are equally good the one with the largest α is
+    taken.
     """
     known = [methods for cell, methods in cells.items() if learns_from(source, judged, cell)]
     candidates = [method for method in cells[judged] if all(method in methods for methods in known)]
@@ -85,7 +86,7 @@ def _alpha(method: str) -> float:
 
 
 def choice_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
-    """Return the rows of the table: all levels of a parameter together, by method and by rule for α."""
+    """Return the table's rows: all levels of a parameter together, by method and by rule for α."""
     cells = normalized(records)
     tasks: dict[tuple[str, str, int], list[Cell]] = defaultdict(list)
     for cell in cells:

@@ -66,7 +66,7 @@ SCALES = {
 
 
 def scale_of(name: str) -> TrainingScale:
-    """Return how much is trained in the world of this name; refuse a name that the study does not have."""
+    """Return how much is trained in the world of this name; refuse a name the study lacks."""
     if name not in SCALES:
         raise InvalidInputError(f"there is no world {name!r} in this study; choose among {', '.join(SCALES)}.")
     return SCALES[name]

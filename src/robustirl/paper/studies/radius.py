@@ -101,7 +101,11 @@ def _estimates(demos: Demonstrations, world: MDP) -> tuple[Float[np.ndarray, " S
 
 
 def summarize(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return a line for each number of episodes and radius: mean regrets, how often it is lower, and rewards."""
+    """Return a line for each number of episodes and radius.
+
+    It holds mean regrets, how often the regret is lower or higher than without a radius, and the median of the largest
+    rewards.
+    """
     lines = []
     base = {(row.world, row.mismatch, row.episodes, row.draw): row for row in rows if row.kind == "none"}
     for count in dict.fromkeys(row.episodes for row in rows):

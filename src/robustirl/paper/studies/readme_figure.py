@@ -28,7 +28,7 @@ def specs_of(
     trajectories: int = TRAJECTORIES,
     steps: int = PAPER_STEPS,
 ) -> tuple[RunSpec, ...]:
-    """Return the runs: for every noise and every draw, each fixed α and the one estimated from the walks.
+    """Return the runs: per noise and draw, each fixed α and the one estimated from the walks.
 
     Example:
         >>> [(spec.alpha, spec.auto) for spec in specs_of([0.2], draws=1)]
@@ -55,7 +55,7 @@ def specs_of(
 @register_study("readme-figure")
 @dataclasses.dataclass(frozen=True)
 class ReadmeFigureStudy:
-    """Draw the figure of the README: standard against robust IRL as the expert's world grows noisier."""
+    """Draw the README's figure: standard against robust IRL as the expert's world grows noisier."""
 
     draws: int = DRAWS
     """How many draws of the demonstrations."""

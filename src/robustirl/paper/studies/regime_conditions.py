@@ -54,7 +54,10 @@ def grid(noise: float, noise_model: str = "towards-origin") -> GaussianGrid:
 
 
 def optimization() -> list[Condition]:
-    """Return the pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults, one change at a time."""
+    """Return the pair (ε_E, ε_L) = (0.2, 0), from Algorithm 3 as printed to the defaults.
+
+    One setting changes at a time.
+    """
     ours = RelativeEntropyConfig()
     bare = dataclasses.replace(ours, ridge=0.0, center="none")
     steps = {
@@ -97,7 +100,7 @@ def strength() -> list[Condition]:
 
 
 def direction() -> list[Condition]:
-    """Return other disturbances of the expert, and a learner who is disturbed more than the expert."""
+    """Return other disturbances of the expert, and a learner disturbed more than the expert."""
     kinds = {
         "uniform 0.4": (grid(0.4, UNIFORM_ACTION), grid(0.0)),
         "away from the pit 0.3": (grid(0.3, AWAY_FROM_ORIGIN), grid(0.0)),

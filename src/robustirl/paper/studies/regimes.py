@@ -42,7 +42,7 @@ def specs_of(group: str, seeds: int) -> tuple[RegimeSpec, ...]:
 
 
 class RegimeContext:
-    """Compute the fits of one condition after the other; an expert is trained once for each world."""
+    """Compute the fits of one condition after the other; train an expert once for each world."""
 
     def __init__(self, key: PRNGKeyArray):
         self._train_key, self._demo_key, self._fit_key, self._test_key = jax.random.split(key, 4)
@@ -111,7 +111,7 @@ class RegimeContext:
 
 
 def _identity(world: RewardedWorld, training: PolicyGradientConfig) -> tuple[Any, ...]:
-    """Return what tells worlds apart: their kind, their numbers, and how experts are trained in them."""
+    """Return what tells worlds apart: kind, numbers, and how experts are trained in them."""
     return jax.tree.structure(world), tuple(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(world)), training
 
 
@@ -137,7 +137,7 @@ REGIMES = register(
 @register_study("regimes")
 @dataclasses.dataclass(frozen=True)
 class RegimesStudy:
-    """Find out when robustness pays in continuous worlds: standard against robust relative-entropy IRL."""
+    """Find out when robust relative-entropy IRL is better than standard in continuous worlds."""
 
     groups: tuple[str, ...] = ()
     """Which questions: optimization, pairs, strength, direction, demonstrations, pendulum; all if omitted."""

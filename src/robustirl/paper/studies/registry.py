@@ -71,7 +71,7 @@ class Frame:
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
     def compute(self, specs: Sequence[Spec], folder: str = "") -> list[Any]:
-        """Run what the store in a folder of `out` does not hold yet, and return the records of all specs.
+        """Run what the store in a folder of `out` lacks, and return the records of all specs.
 
         If a store is extended, its earlier runs are in `outcomes`.
 

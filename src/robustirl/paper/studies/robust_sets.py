@@ -41,7 +41,7 @@ class Row:
 
 
 def compare(learner: MDP, expert: MDP, reward: np.ndarray, steps: int) -> Iterator[Row]:
-    """Learn from a soft expert of another world in all ways, each with the true distance of the worlds."""
+    """Learn in all ways from a soft expert of another world, given the worlds' true distance."""
     distance = float(dynamics_distance(learner, expert))
     rho = state_occupancy(expert, expert_policy(expert, reward, temperature=1.0))
     ends = absorbing_states(learner)[:, None]

@@ -181,7 +181,7 @@ def confusion(rows: Iterable[Row]) -> list[tuple[str, int, int, int]]:
 
 
 def summarize(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return a line for each group: how many fits, how they ended, and the medians of time and gap."""
+    """Return a line per group and α: number of fits, how they ended, medians of time and gap."""
     lines = []
     for group in dict.fromkeys(row.group for row in rows):
         for alpha in dict.fromkeys(_kind(row) for row in rows):

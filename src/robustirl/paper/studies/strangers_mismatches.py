@@ -22,7 +22,7 @@ Kernel = Float[np.ndarray, "S A S"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _LineWorlds:
-    """What both worlds of a pair are made of: moves along a line with short and long steps, and a goal at its end."""
+    """The parts of both worlds of a pair: short and long moves along a line, a goal at its end."""
 
     moves: Kernel
     down: Float[np.ndarray, "S S"]
@@ -91,7 +91,7 @@ def _same_numbers(line: _LineWorlds, learner: Kernel, expert: Kernel) -> Made:
 
 
 def _relabeled(line: _LineWorlds) -> Made:
-    """Give the expert's actions other numbers in every state: for occupancies of states nothing changes."""
+    """Give the expert's actions other numbers in every state; state occupancies do not change."""
     rows = np.arange(line.states)[:, None]
     order = np.argsort(line.random.random((line.states, ACTIONS)), axis=1)
     own = _with(line.moves, 0.1, (line.down + line.up) / 2)
@@ -99,7 +99,7 @@ def _relabeled(line: _LineWorlds) -> Made:
 
 
 def _reversed_drift(line: _LineWorlds) -> Made:
-    """Let the learner drift away from the goal, and the expert towards it, or the other way round."""
+    """Let the learner drift away from the goal and the expert towards it, or the reverse."""
     drifts = [line.down, line.up]
     if line.random.random() < 0.5:
         drifts.reverse()
@@ -108,7 +108,7 @@ def _reversed_drift(line: _LineWorlds) -> Made:
 
 
 def _closed(line: _LineWorlds) -> Made:
-    """Close states that only the expert may enter; the learner stays where a step into one would begin."""
+    """Close states that only the expert may enter; a step into one leaves the learner in place."""
     closed = line.random.random(line.states) < PART
     closed[[0, -1]] = False
     closed[1::2] = False  # Never two in a row, so that a step of another size leads past.
@@ -120,7 +120,10 @@ def _closed(line: _LineWorlds) -> Made:
 
 
 def _renumbered(line: _LineWorlds) -> Made:
-    """Give part of the states other numbers in the recordings: a mistake that nothing but the fit can show."""
+    """Give part of the states other numbers in the recordings.
+
+    Nothing but the fit can show this mistake.
+    """
     order = np.arange(line.states)
     moved = np.flatnonzero(line.random.random(line.states) < PART)
     order[moved] = np.roll(moved, 1)

@@ -48,7 +48,10 @@ def registered_pairs(noise: float = 0.2) -> Iterator[Pair]:
 
 
 def gymnasium_pairs() -> Iterator[Pair]:
-    """Return Gymnasium's slippery tables, with a slipping expert and with one that does not; none without Gymnasium."""
+    """Return Gymnasium's slippery tables, with a slipping expert and with one that does not.
+
+    There are none without Gymnasium.
+    """
     if importlib.util.find_spec("gymnasium") is None:
         return
     tables: list[tuple[str, dict[str, Any]]] = [
@@ -102,7 +105,10 @@ def random_pair(seed: int) -> Pair:
 
 
 def _moves(kind: str, states: int, random: np.random.Generator) -> Float[np.ndarray, "S A S"]:
-    """Return what actions do without noise: go to a few states anywhere, or one or two places along a line."""
+    """Return what actions do without noise: go to a few states anywhere, or step along a line.
+
+    A step along a line is 1 or max(2, ⌊√S⌋) places long.
+    """
     if kind == "scattered":
         kernel = np.zeros((states, ACTIONS, states))
         branches = min(BRANCHES, states)

@@ -37,7 +37,7 @@ class World:
     alphas: tuple[float, ...] = (1.0, 0.9, 0.8)
 
     def specs(self, steps: int = PAPER_STEPS) -> tuple[RunSpec, ...]:
-        """Return the runs: on every draw of the trajectories, every fixed α and the one estimated with actions."""
+        """Return the runs: per draw of trajectories, each fixed α and one estimated with actions."""
         return tuple(
             RunSpec(
                 self.environment,
@@ -71,7 +71,7 @@ WORLDS = (
 
 
 def table_of(records: Sequence[Record]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the rows: a row per mismatch and number of trajectories, a column per α."""
+    """Return headings and rows: a row per mismatch and number of trajectories, a column per α."""
     found = cells(records)
     choices = list(dict.fromkeys(key[3] for key in found))
     optimal = {r.spec.learner_noise: r.optimal_return for r in records}
@@ -95,7 +95,10 @@ def table_of(records: Sequence[Record]) -> tuple[tuple[str, ...], list[tuple[str
 @register_study("toy-text")
 @dataclasses.dataclass(frozen=True)
 class ToyTextStudy:
-    """Set standard against robust IRL on FrozenLake, CliffWalking and Taxi, from ever more trajectories."""
+    """Compare standard and robust IRL on FrozenLake, CliffWalking and Taxi.
+
+    They learn from ever more trajectories.
+    """
 
     worlds: tuple[str, ...] = ()
     """Which worlds; all of them if omitted."""

@@ -35,7 +35,7 @@ class Regrets(NamedTuple):
 
 
 def regrets_of(family: Family, records: Sequence[TransferRecord]) -> Regrets:
-    """Return the regrets of the runs of one family, in the order of the methods, changes and draws of the runs."""
+    """Return the regrets of one family's runs, in the order of their methods, changes and draws."""
     found = {(record.spec.method, record.spec.change, record.spec.draw): record.regret for record in records}
     methods, _, draws = (tuple(dict.fromkeys(key)) for key in zip(*found, strict=True))
     values = [[[found[m, c, draw] for draw in draws] for c in range(len(family.changes))] for m in methods]
@@ -43,7 +43,9 @@ def regrets_of(family: Family, records: Sequence[TransferRecord]) -> Regrets:
 
 
 def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
-    """Return a mean over draws, and the half width of its 95 % interval (Student's t); NaN for a single draw.
+    """Return a mean over draws, and the half width of its 95 % interval (Student's t).
+
+    The half width is NaN for a single draw.
 
     Example:
         >>> mean, width = interval(np.array([0.1, 0.2, 0.3]))  # 4.303 · 0.1 / √3
@@ -56,7 +58,10 @@ def interval(values: Float[np.ndarray, " N"]) -> tuple[float, float]:
 @register_study("transfer", aliases=("reward-transfer",))
 @dataclasses.dataclass(frozen=True)
 class RewardTransfer:
-    """Plan with learned rewards in changed worlds: noise, blocked cells, starts, actions, slips, bus groups."""
+    """Plan with learned rewards in changed worlds.
+
+    Noise, blocked cells, starts, actions, slips and groups of buses change.
+    """
 
     families: tuple[str, ...] = tuple(FAMILIES)
     """Which families of worlds: gridworld, frozen-lake, buses."""
@@ -94,7 +99,7 @@ class RewardTransfer:
 
 
 def summarize(found: list[Regrets]) -> list[tuple[str, ...]]:
-    """Return the mean regret over the strengths of every kind of change, with its interval over draws."""
+    """Return mean regrets over the strengths of each kind of change, with intervals over draws."""
     rows = []
     for part in found:
         for kind in dict.fromkeys(change.kind for change in part.changes):

@@ -77,7 +77,10 @@ def random_policy(world: MDP) -> np.ndarray:
 
 
 def never_replace(world: MDP) -> np.ndarray:
-    """Return the policy that keeps every engine: drawing actions alike would replace half of them every month."""
+    """Return the policy that keeps every engine.
+
+    Drawing actions alike would replace half of them every month.
+    """
     return np.eye(world.num_actions)[np.zeros(world.num_states, int)]
 
 

@@ -65,7 +65,7 @@ def register_method(name: str) -> Callable[[Method], Method]:
 
 
 def load_methods() -> None:
-    """Import the modules that installed packages name under the entry points `robustirl.transfer_methods`."""
+    """Import the modules that packages name under the entry points `robustirl.transfer_methods`."""
     for entry in importlib.metadata.entry_points(group="robustirl.transfer_methods"):
         entry.load()
 

@@ -72,7 +72,10 @@ HEADINGS = ("environment", "noise of L, E", "M^train", "gap there", "π^soft", "
 @register_study("transfer-policies")
 @dataclasses.dataclass(frozen=True)
 class TransferPolicies:
-    """Act on a transferred reward softly and optimally, as Section 3.3 allows, in the learner's world."""
+    """Act softly and optimally on a transferred reward in the learner's world.
+
+    Section 3.3 allows both.
+    """
 
     environments: tuple[str, ...] = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4")
     """Which environments."""

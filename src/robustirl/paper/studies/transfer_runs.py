@@ -121,7 +121,9 @@ def _method(name: str) -> Method:
 def regret(
     world: MDP, reward: np.ndarray, learned: np.ndarray, plain: Callable[[MDP], np.ndarray] = random_policy
 ) -> float:
-    """Return how much of what can be gained over a plain policy the optimal one for a learned reward misses.
+    """Return the share of the possible gain that the optimal policy for a learned reward misses.
+
+    The gain is over a plain policy.
 
     Example:
         >>> world = MDP([[[1.0], [1.0]]], discount=0.5)

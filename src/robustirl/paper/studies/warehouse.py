@@ -45,7 +45,7 @@ def warehouse(slip: float, side: int = SIDE) -> MDP:
 
 
 def warehouse_reward(side: int = SIDE) -> Float[np.ndarray, " S"]:
-    """Return the true reward: a step costs 1, beside the outer wall 2, in a spill 20, at the dock nothing."""
+    """Return the true reward: a step costs 1, by the outer wall 2, in a spill 20, at the dock 0."""
     reward = np.full((side, side), STEP)
     reward[[0, -1]] = reward[:, [0, -1]] = WALL_STEP
     reward[side // 2, side // 3] = reward[side // 3, -4] = SPILL

@@ -120,7 +120,7 @@ class _NewerFileError(Exception):
 
 
 def _require_shapes(arrays: dict[str, np.ndarray], axes: Mapping[str, str]) -> None:
-    """Refuse arrays whose axes differ from those that their kind of run has, or that hold no numbers."""
+    """Refuse arrays that hold no numbers, or whose axes differ from those of their kind of run."""
     lengths: dict[str, int] = {}
     for name, stacked in sorted(arrays.items()):
         own = name.removeprefix("all_")

@@ -105,7 +105,7 @@ def read_note(path: Path) -> Note:
 
 
 def _specs(entries: Any) -> tuple[list[Spec], UnknownKindError | None]:
-    """Return the specs that a note has, and the first kind of run that is not registered, if there is one."""
+    """Return the specs of a note, and the first kind of run that is not registered, if any."""
     found: list[Spec] = []
     unknown = None
     for entry in entries:
@@ -117,7 +117,10 @@ def _specs(entries: Any) -> tuple[list[Spec], UnknownKindError | None]:
 
 
 def require_same(found: Note, asked: Note, folder: Path, *, extend: bool = False) -> None:
-    """Refuse to add to a store of another request (unless it may be extended) or of another configuration."""
+    """Refuse to add to a store of another request or of another configuration.
+
+    Another request is accepted if the store may be extended.
+    """
     if not extend and [spec_as_json(spec) for spec in found["specs"]] != asked["specs"]:
         raise InvalidInputError(
             f"{folder} holds results of another request; choose another --out or remove that folder first."

@@ -35,7 +35,7 @@ _STALE_TEMP = re.compile(r"\.[0-9a-f]{20}\.npz\.\w+")
 
 @contextlib.contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Say in a sentence that a disk is full, a folder read-only, or whatever else keeps a file from being written."""
+    """Say in a sentence why files cannot be written, such as a full disk or a read-only folder."""
     try:
         yield
     except OSError as error:
@@ -70,7 +70,7 @@ class Store:
     @classmethod
     @contextlib.contextmanager
     def open(cls, folder: Path, specs: Sequence[Spec], *, extend: bool = False) -> "Iterator[Store]":
-        """Open the folder for this request, or make it; refuse one that belongs to another, or that is in use.
+        """Open the folder for this request, or make it; refuse one of another request or in use.
 
         The folder is locked until the context ends, and a second command is refused. The lock ends with the process.
 
@@ -107,7 +107,9 @@ class Store:
 
     @classmethod
     def read(cls, folder: Path, *, strict: bool = False) -> "Store":
-        """Open a store to look at, whatever was asked for and wherever it was made. Nothing in it is touched.
+        """Open a store to look at, whatever was asked for and wherever it was made.
+
+        Nothing in it is touched.
 
         Args:
             folder: The store.
@@ -189,7 +191,10 @@ class Store:
         return self.result(spec)
 
     def results(self, *kinds: str) -> Iterator[RunResult]:
-        """Return the finished runs of some kinds with their arrays, in no special order; every file is read once."""
+        """Return the finished runs of some kinds with their arrays, in no special order.
+
+        Every file is read once.
+        """
         for path in dict.fromkeys(self._known.values()):
             yield from (item for item in read_results(path) if kind_of(item.record.spec).name in kinds)
 

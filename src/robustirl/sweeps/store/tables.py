@@ -14,7 +14,7 @@ TIME_COLUMNS = ("seconds",)
 
 
 def columns(kind: Kind) -> dict[str, object]:
-    """Return the columns of a kind's table and their types: the spec's, then the record's, then the configuration's."""
+    """Return a kind's table columns and types: the spec's, the record's, the configuration's."""
     renamed = kind.renamed
     spec = {field.name: field.type for field in dataclasses.fields(kind.spec)}  # pyright: ignore[reportArgumentType]
     outcomes = {
@@ -26,7 +26,7 @@ def columns(kind: Kind) -> dict[str, object]:
 
 
 def row(record: Any, made_under: Mapping[str, str] | None = None) -> dict[str, object]:
-    """Return a record as one flat row; its configuration is the present one unless another is given."""
+    """Return a record as a flat row; its configuration is the present one unless one is given."""
     renamed = kind_of(record.spec).renamed
     outcomes = {
         renamed.get(field.name, field.name): getattr(record, field.name)
@@ -38,7 +38,10 @@ def row(record: Any, made_under: Mapping[str, str] | None = None) -> dict[str, o
 
 
 def results_csv(records: Sequence[Any], made_under: Mapping[str, str] | None = None) -> str:
-    """Return the table of records of one kind as text: numbers in full precision, nothing where there is nothing."""
+    """Return the table of records of one kind as text, numbers in full precision.
+
+    What is missing is left empty.
+    """
     buffer = io.StringIO()
     kind = kind_of(records[0].spec) if records else get_kind(UNNAMED_KIND)
     writer = csv.DictWriter(buffer, columns(kind), lineterminator="\n")
