@@ -180,3 +180,21 @@ def test_types_constants_and_examples_need_no_tests():
     assert not needs_tests(ast.parse('def f():\n    """F.\n\n    >>> f()\n    """'))
     assert needs_tests(ast.parse('def f():\n    """F.\n\n    >>> f()  # doctest: +SKIP\n    """'))
     assert needs_tests(ast.parse("def f(): ..."))
+
+
+LONGEST_FIRST_LINE = 90
+
+
+def long_first_lines(tree: ast.AST) -> list[int]:
+    """The lines of functions and classes whose docstrings begin with a line that is too long."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    firsts = {node.lineno: (ast.get_docstring(node) or "").partition("\n")[0] for node in found}
+    return [line for line, first in firsts.items() if len(first) > LONGEST_FIRST_LINE]
+
+
+def test_docstrings_begin_with_a_short_line():
+    files = sorted(PACKAGE.rglob("*.py"))
+    too_long = [f"{path}:{line}" for path in files for line in long_first_lines(ast.parse(path.read_text("utf-8")))]
+    assert too_long == [], f"first lines of docstrings have at most {LONGEST_FIRST_LINE} characters; shorten these"
+    for length, found in ((90, []), (91, [1])):
+        assert long_first_lines(ast.parse(f'def f():\n    """{"x" * length}\n\n    More.\n    """')) == found
