@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from robustirl import envs
-from robustirl.envs.graph_edges import as_edges, read_edges
+from robustirl.envs.graph_edges import as_edges, is_networkx, read_edges
 
 PATH = [[0, 1], [1, 2], [2, 3]]
 
@@ -52,3 +52,9 @@ def test_edges_may_be_counted_through_once():
     edges = as_edges(iter([(0, 2), (1, 0)]), "the graph")
     assert (edges.tolist(), edges.dtype) == ([[0, 2], [1, 0]], np.int64)
     assert as_edges([], "the graph").shape == (0, 2)
+
+
+def test_what_has_nodes_alone_is_no_graph_of_networkx():
+    assert is_networkx(NAMED)
+    assert not is_networkx(types.SimpleNamespace(nodes=[]))
+    assert not is_networkx(types.SimpleNamespace(is_directed=bool))

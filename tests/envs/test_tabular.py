@@ -92,3 +92,7 @@ def test_a_table_in_words():
     outcomes = Outcomes(np.zeros((3, 2, 1), int), np.ones((3, 2, 1)))
     words = repr(TabularEnvironment("table", outcomes=outcomes, rewards=np.zeros(3), discount=0.9))
     assert "3 states, 2 actions" in words
+
+
+def test_the_repr_says_the_discount_and_the_noise():
+    assert "γ = 0.9" in repr(small(discount=0.9))

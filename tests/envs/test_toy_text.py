@@ -102,3 +102,9 @@ def test_the_taxi_is_gymnasiums_in_any_rain(noise):
 def test_a_bad_map_is_refused(lake, refused):
     with refused("lake", repr(lake)):
         frozen_lake(lake=lake)
+
+
+def test_no_noise_leads_out_of_the_end_of_the_lake():
+    for model in ("uniform-state", "uniform-action", "slip"):
+        array = rows(frozen_lake().mdp(0.5, model))
+        assert array[-1, :, -1].tolist() == [1.0] * 4

@@ -112,3 +112,11 @@ def test_what_needs_an_array_refuses_a_world_too_large_for_one(refused):
     kernel = MixtureKernel(base, np.full(size, 0.1), np.full(size, 1 / size))
     with refused("numbers, 4 GiB; use a smaller world"):
         kernel.to_sparse()
+
+
+def test_the_distance_of_two_mixtures_of_other_weights_is_that_of_their_arrays():
+    lists = SuccessorKernel(np.array([[[1], [0]], [[0], [1]]]), np.ones((2, 2, 1)))
+    distribution = jnp.array([0.25, 0.75])
+    one, other = (MixtureKernel(lists, jnp.asarray(weights), distribution) for weights in ([0.5, 0.2], [0.1, 0.2]))
+    # Of the first state, 0.4 of the mass moves from the place of the list to the distribution.
+    np.testing.assert_allclose(one.row_distances(other), [[2 * 0.4 * 0.25, 2 * 0.4 * 0.75], [0, 0]], atol=1e-12)

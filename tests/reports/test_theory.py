@@ -18,3 +18,10 @@ def test_the_theory_of_object_world_learns_with_a_network():
     learned = np.asarray(report.standard.fit.reward)
     assert np.ptp(learned) > 0.01  # A linear reward starts from zero.
     assert learned == pytest.approx(np.asarray(start))
+
+
+def test_the_trivial_bound_is_twice_the_largest_discounted_sum():
+    environment = envs.make("three-state")
+    (report,) = report_pairs(environment, None, 0.0, [0.1], steps=0)
+    world = environment.mdp()
+    assert report.trivial == pytest.approx(2 * np.abs(environment.reward).max() / (1 - float(world.discount)))

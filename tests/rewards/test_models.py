@@ -115,3 +115,11 @@ def test_parameters_have_names(refused):
     for given in ("ab", ["a"], ["a", "a"]):
         with refused(f"the feature names are {given!r}, but 2 different words are needed."):
             LinearReward(np.eye(2), names=given)
+
+
+def test_a_network_of_states_and_actions_has_a_reward_for_each_pair():
+    features = np.arange(12.0).reshape(3, 2, 2)
+    model = NetworkReward(features, key=jax.random.key(0))
+    pairs = NetworkReward(features.reshape(6, 2), key=jax.random.key(0))
+    found = model(model.initial_parameters())
+    np.testing.assert_array_equal(found, pairs(pairs.initial_parameters()).reshape(3, 2))

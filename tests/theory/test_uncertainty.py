@@ -51,6 +51,10 @@ def test_irl_against_the_worst_world_by_hand(kind):
     [
         (lambda: as_uncertainty(COIN, alpha=0.9, kind="kl"), "a KL ball is given by a radius"),
         (lambda: as_uncertainty(COIN, radius=-1.0, kind="kl"), "not a finite number of at least 0"),
+        (
+            lambda: as_uncertainty(COIN, radius=np.linspace(-1, 1, COIN.mask.size).reshape(COIN.mask.shape), kind="kl"),
+            "not a finite number of at least 0",
+        ),
         (lambda: as_uncertainty(COIN, radius=0.1, kind="shared", temperature=0.0), "a finite number above 0 is needed"),
         (lambda: as_uncertainty(COIN, radius=0.1, temperature=-1.0), "a finite number of at least 0 is needed"),
         (lambda: as_uncertainty(COIN, radius=0.1, kind="cube"), "but one of ball, mixture, game, kl, shared is needed"),

@@ -90,3 +90,9 @@ def test_a_parameter_may_be_zero_only_where_a_world_can_have_that():
             physics.make("cart-pole", mass=value)
     with pytest.raises(InvalidInputError, match="gravity of cart-pole is inf, but a finite number is needed"):
         physics.make("cart-pole", gravity=float("inf"))
+
+
+def test_a_car_that_meets_the_wall_on_the_left_stands_still():
+    world = physics.make("mountain-car")
+    moved = world.equations.transition(jnp.array([-1.2, -0.05]), jnp.zeros(1), None, world.parameters)
+    assert moved.tolist() == pytest.approx([-1.2, 0.0])

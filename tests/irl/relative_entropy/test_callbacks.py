@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from robustirl.irl import Interrupted, RelativeEntropyFit, Status, load_fit, save_fit
+from robustirl.irl.relative_entropy import fit as module
 from robustirl.irl.relative_entropy.callbacks import learn_with_callbacks
 from robustirl.irl.relative_entropy.fit import fit_relative_entropy
 from tests.control.worlds import fast_key
@@ -92,3 +93,16 @@ def test_a_fit_comes_back_from_its_file_to_the_bit(tmp_path):
     features = demonstrations().features[0]
     assert np.asarray(again.player.mean(features)).tobytes() == np.asarray(found.player.mean(features)).tobytes()
     assert again.verdict.status == found.verdict.status
+
+
+def test_the_bar_counts_the_rounds_of_all_attempts(monkeypatch):
+    seen = []
+
+    def progress_bar(name, total, *, show):
+        seen.append((name, total, show))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "progress_bar", progress_bar)
+    with pytest.raises(KeyboardInterrupt):
+        fit(progress=True)
+    assert seen == [("learning", 14, True)]  # Two attempts of seven rounds.

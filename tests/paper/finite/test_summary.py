@@ -117,3 +117,14 @@ def test_unpaired_intervals_are_apart_where_robust_is_above_standard():
         same = [dataclasses.replace(one, total_return=one.total_return + 0.01 * one.spec.seed) for one in same]
         (shape,) = shapes(same, lambda r: r.total_return)
         assert shape.disjoint is apart
+
+
+def test_the_best_alpha_is_below_one_and_one_of_its_own_panel():
+    """Standard IRL is the best of all here, and another learner has an α that this one has not."""
+    own = layouts(5.0, 0.0)
+    other = [
+        dataclasses.replace(one, spec=dataclasses.replace(one.spec, learner_noise=0.1, alpha=alpha))
+        for one in own
+        for alpha in ([1.0] if one.spec.alpha == 1 else [0.8, 0.9])
+    ]
+    assert [shape.alpha for shape in shapes([*own, *other], lambda r: r.total_return)] == [0.8, 0.8]
