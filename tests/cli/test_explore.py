@@ -11,5 +11,6 @@ from tests.cli.running import printed
 def test_the_size_of_a_page_is_said_in_whole_units(tmp_path, size, shown):
     path = tmp_path / "p"
     path.write_bytes(bytes(size))
+    take_answers()  # Of earlier tests.
     assert printed(explore._say, path).endswith(f"({shown})\n")
     assert take_answers() == {"files": [str(path)]}
