@@ -111,7 +111,7 @@ def test_the_package_warns_of_what_is_in_the_table_alone():
 @pytest.mark.parametrize("old", METHODS)
 def test_what_to_write_now_is_public(old):
     with pytest.warns(DeprecationWarning, match=rf"{re.escape(old)} is now ") as caught:
-        warn_renamed(old, stacklevel=2)
+        warn_renamed(old)
     assert caught[0].filename == __file__
     assert not re.search(r"\b_[a-z]|private", str(caught[0].message))
 

@@ -164,19 +164,15 @@ def deprecated_names(module: str) -> Callable[[str], Any]:
             new = f"{MODULES[module]}.{name}"
         else:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        _warn(old, METHODS.get(old, new), stacklevel=3)
+        _warn(old, METHODS.get(old, new))
         home, _, attribute = new.rpartition(".")
         return getattr(_import(home), attribute)
 
     return find
 
 
-def warn_renamed(old: str, stacklevel: int = 3) -> None:
-    """Warn the caller's caller that what it used by an old name of `METHODS` has a new one.
-
-    Args:
-        old: The key in `METHODS`.
-        stacklevel: Which frame the warning names, as for `warnings.warn`.
+def warn_renamed(old: str) -> None:
+    """Warn at the caller's line that what it used by an old name of `METHODS` has a new one.
 
     Example:
         >>> import warnings
@@ -185,13 +181,23 @@ def warn_renamed(old: str, stacklevel: int = 3) -> None:
         >>> str(caught[0].message)
         'kernel.staying() is now kernel.self_transitions(); the old name goes with the next version.'
     """
-    _warn(old, METHODS[old], stacklevel + 1)
+    _warn(old, METHODS[old])
 
 
-def _warn(old: str, new: str, stacklevel: int) -> None:
+BETWEEN = {"robustirl", "equinox", "jax", "jaxtyping", "beartype", "importlib", "enum", "dataclasses"}
+"""Packages whose frames may stand between the caller of an old name and the warning."""
+
+
+def _warn(old: str, new: str) -> None:
     private = ", which is private" if "robustirl._" in new else ""
     message = f"{old} is now {new}{private}; the old name goes with the next version."
-    warnings.warn(message, DeprecationWarning, stacklevel)
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+        frame = frame.f_back
+    caller = frame.f_globals
+    seen = caller.setdefault("__warningregistry__", {})
+    place = (frame.f_code.co_filename, frame.f_lineno, caller.get("__name__", ""))
+    warnings.warn_explicit(message, DeprecationWarning, *place, registry=seen)
 
 
 Kind = TypeVar("Kind")
@@ -220,13 +226,13 @@ def renamed_fields(kind: type[Kind]) -> type[Kind]:
     def initialize(self: Any, *args: Any, **values: Any) -> None:
         # `dataclasses.replace` gives the new field as well, with the value that is to be replaced.
         for old in fields.keys() & values.keys():
-            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}", stacklevel=3)
+            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
             values[fields[old]] = values.pop(old)
         create(self, *args, **values)
 
     def reader(old: str) -> property:
         def read(self: Any) -> Any:
-            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}", stacklevel=3)
+            _warn(f"{kind.__name__}.{old}", f"{kind.__name__}.{fields[old]}")
             return getattr(self, fields[old])
 
         return property(read)
@@ -278,7 +284,7 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         if module.__name__ in IMPORTED_WITH_WARNING:
-            _warn(module.__name__, MODULES[module.__name__], stacklevel=3)
+            _warn(module.__name__, MODULES[module.__name__])
             _import(MODULES[module.__name__])
         module.__dict__["__getattr__"] = deprecated_names(module.__name__)
 

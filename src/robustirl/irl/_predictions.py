@@ -121,7 +121,7 @@ class Predictions(Learned):
 
         It cannot compare different α.
         """
-        warn_renamed("RobustIRL.score(occupancy)", stacklevel=4)
+        warn_renamed("RobustIRL.score(occupancy)")
         found = self._fitted()
         held_out: Any = given.occupancy if isinstance(given, OccupancyEstimate) else given
         checks.require_shape("the occupancy", held_out, (found.player.shape[0],), "states")

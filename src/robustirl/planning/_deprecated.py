@@ -42,5 +42,5 @@ def choose_method(game: MarkovGame) -> str:
 def _solve(
     name: str, game: MarkovGame | MDP, reward: ArrayLike, solver: AbstractSolver, options: dict[str, Any]
 ) -> Solution:
-    warn_renamed(f"planning.{name}(game, reward, ...)", stacklevel=4)
+    warn_renamed(f"planning.{name}(game, reward, ...)")
     return solve(game, reward, solver=solver, **options)

@@ -24,5 +24,5 @@ def solver_of_method(method: str) -> AbstractSolver | None:
     """
     if method not in METHODS:
         raise InvalidInputError(f"there is no method {method!r}; pass a solver, such as solver=planning.Newton().")
-    warn_renamed(f"planning.solve(..., method={method!r})", stacklevel=5)
+    warn_renamed(f"planning.solve(..., method={method!r})")
     return SOLVERS.get(method)

@@ -185,7 +185,7 @@ def shown_contributions(
 def as_tail(tail: str) -> str:
     """Return the checked name of a tail; the British spelling of 0.1 is accepted with a warning."""
     if tail == "renormalise":
-        warn_renamed("tail='renormalise'", stacklevel=4)
+        warn_renamed("tail='renormalise'")
         return "renormalize"
     if tail not in get_args(Tail):
         raise InvalidInputError(f"the tail is {tail!r}, but one of {', '.join(get_args(Tail))} is needed.")
