@@ -101,6 +101,15 @@ def test_imitate_trains_an_expert_and_two_learners(monkeypatch, tmp_path):
     ]
 
 
+def test_an_alpha_next_to_one_has_a_file_and_a_film_of_its_own(monkeypatch, tmp_path):
+    asked = stand_ins(monkeypatch)
+    status, _ = run(imitate.run_imitate, imitate.Imitate(alpha=0.99999999, out=tmp_path / "out"))
+    assert status == 0
+    assert list(asked["films"]) == ["α = 1", "α = 0.99999999", "the expert"]
+    texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert texts == {"demos.npz": "seen", "fit-alpha-1.npz": "player 0", "fit-alpha-0.99999999.npz": "player 1"}
+
+
 @pytest.mark.parametrize(
     ("demos", "kind"),
     [

@@ -114,7 +114,7 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
     finally:
         bars.stop()
     policies = [fit.player for fit in fits]
-    names = ["α = 1", f"α = {command.alpha:g}"]
+    names = [f"α = {_alpha_text(alpha)}" for alpha in alphas]
     if expert is not None:
         policies, names = [*policies, expert], [*names, "the expert"]
     with single_precision():
@@ -130,9 +130,15 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
     files = ["demos.npz"]
     seen.save(folder / "demos.npz")
     for alpha, fit in zip(alphas, fits, strict=True):
-        files.append(f"fit-alpha-{alpha:g}.npz")
+        files.append(f"fit-alpha-{_alpha_text(alpha)}.npz")
         save_fit(fit, folder / files[-1])
     return files + _films(world, dict(zip(names, policies, strict=True)), folder)
+
+
+def _alpha_text(alpha: float) -> str:
+    """Return α in six digits where these are exact, and in all it has otherwise, so that no two are named alike."""
+    short = f"{alpha:g}"
+    return short if float(short) == alpha else repr(alpha)
 
 
 def _films(world: Any, policies: dict[str, Any], folder: Path) -> list[str]:
