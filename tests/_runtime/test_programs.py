@@ -1,13 +1,14 @@
 """Compiled programs: arrays traced, the rest static, and the oldest released."""
 
 import gc
+import pathlib
 import weakref
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl._runtime import BoundedJit
+from robustirl._runtime import BoundedJit, programs
 
 
 def counted(**options):
@@ -68,3 +69,25 @@ def test_a_released_program_lets_go_of_what_it_was_compiled_for():
 def test_arguments_go_by_position():
     with pytest.raises(TypeError, match="by position"):
         counted()[0](x=jnp.ones(2), factor=1)
+
+
+def test_where_most_maps_are_taken_the_older_half_of_all_programs_is_released(monkeypatch):
+    one, other = BoundedJit(lambda x: x + 1), BoundedJit(lambda x: x + 2)
+    monkeypatch.setattr(programs, "_FUNCTIONS", {one, other})
+    for function, size in ((one, 1), (one, 2), (other, 1), (other, 2), (one, 1)):
+        function(np.ones(size))
+    monkeypatch.setattr(programs, "count_maps", lambda: 0.6 * programs._most_maps())
+    one(np.ones(3))
+    assert (len(one), len(other)) == (3, 2)  # There is room still.
+    monkeypatch.setattr(programs, "count_maps", lambda: 0.6 * programs._most_maps() + 1)
+    other(np.ones(2))  # Known already: nothing is compiled or released.
+    assert (len(one), len(other)) == (3, 2)
+    other(np.ones(3))  # The last used of five were of 1 and 3 in the first function, and of 2 in the second.
+    assert (len(one), len(other)) == (2, 2)
+    assert other(np.ones(1)).tolist() == [3.0]  # Compiled again.
+
+
+def test_maps_are_counted():
+    maps = pathlib.Path("/proc/self/maps")
+    found, listed = programs.count_maps(), len(maps.read_text().splitlines()) if maps.exists() else 0
+    assert abs(found - listed) < 50

@@ -25,7 +25,17 @@ def configuration() -> dict[str, str]:
         "device": jax.default_backend(),
         "processor": processor(),
         "xla_flags": " ".join(sorted(os.environ.get("XLA_FLAGS", "").split())),
+        **_settings(),
     }
+
+
+def _settings() -> dict[str, str]:
+    """Return what else changes last digits and was set to something else than usual: of OpenBLAS and of JAX."""
+    found = {"openblas_coretype": os.environ.get("OPENBLAS_CORETYPE", "")}
+    for name in ("jax_disable_jit", "jax_disable_most_optimizations", "jax_default_matmul_precision"):
+        value = getattr(jax.config, name, None)
+        found[name] = "" if value in (None, False) else str(value)
+    return {name: value for name, value in found.items() if value}
 
 
 @functools.cache
