@@ -1,6 +1,8 @@
 """Writing: whole or not at all, by many threads at once, through no link, and never over what the user made."""
 
+import contextlib
 import os
+import socket
 import stat
 import threading
 from pathlib import Path
@@ -60,6 +62,23 @@ def test_a_link_is_replaced_and_its_target_left_alone(tmp_path):
     write_atomically(tmp_path / "link", "ours")
     assert (tmp_path / "target").read_text() == "theirs"
     assert not (tmp_path / "link").is_symlink()
+
+
+def pipe(folder):
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def test_a_pipe_or_a_socket_is_never_replaced(tmp_path):
+    path = pipe(tmp_path)
+    with pytest.raises(OSError, match="pipe is a pipe, not a regular file"):
+        write_atomically(path, "ours")
+    assert path.is_fifo()
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(tmp_path):
+        listening.bind("socket")
+        with pytest.raises(OSError, match="socket is a socket, not a regular file"):
+            write_atomically(Path("socket"), "ours")
+    assert entries(tmp_path) == ["pipe", "socket"]
 
 
 def test_a_planted_temporary_name_is_left_alone(tmp_path):
@@ -182,6 +201,8 @@ BAD_FILES = {
     "a file in the way": file_in_the_way,
     "no such folder": lambda folder: folder / "no" / "x",
     "kernel files": lambda folder: Path("/proc/x"),
+    "a pipe": pipe,
+    "a device": lambda folder: Path("/dev/null"),
 }
 
 

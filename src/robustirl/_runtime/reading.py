@@ -34,7 +34,7 @@ def read_regular(path: Path) -> bytes:
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, "Is a directory")
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, f"it is {_kind(found.st_mode)}, not a regular file")
+            raise OSError(errno.EINVAL, f"it is {file_kind(found.st_mode)}, not a regular file")
         if reason := excess(found.st_size):
             raise OSError(errno.ENOMEM, f"it holds {reason}")
         return file.read()
@@ -82,6 +82,7 @@ def require_unpacked_fits(content: bytes) -> None:
             raise ValueError(f"unpacked, it would hold {reason}")
 
 
-def _kind(mode: int) -> str:
+def file_kind(mode: int) -> str:
+    """Return in words what is there if it is neither a regular file nor a folder."""
     kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
     return kinds.get(stat.S_IFMT(mode), "something else")

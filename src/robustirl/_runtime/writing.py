@@ -1,7 +1,8 @@
 """Writing: files whole or not at all, folders that are checked before any work, and locks.
 
 Temporary names are random and made exclusively, so that none can be planted and threads never share one. Links are not
-followed: a link in the place of a file is replaced by the file, and a link in the place of a lock is refused.
+followed: a link in the place of a file is replaced by the file, and a link in the place of a lock is refused. Devices
+and pipes are never replaced.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from robustirl._runtime.reading import file_kind
 from robustirl.errors import InvalidInputError
 
 PROBE_BYTES = 2**18
@@ -23,7 +25,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file by one with this content, or leave it as it was.
 
     No reader ever sees only a part of the content. A file that is replaced keeps its permissions; a new one has those
-    that the process gives to new files.
+    that the process gives to new files. What is neither a file nor a link, such as a device or a pipe, is refused.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,6 +35,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name holds a zero byte")
+    _require_replaceable(path)
     mode = _mode(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
     temporary = Path(name)
@@ -49,6 +52,16 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(OSError):  # There is nothing to remove where nothing could be written.
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _require_replaceable(path: Path) -> None:
+    """Raise an OSError if a device, a pipe or a socket is there; a file in its place would break what uses it."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return  # Nothing is there, or writing tells what is wrong.
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, f"{short(path.name)} is {file_kind(mode)}, not a regular file")
 
 
 def _mode(path: Path) -> int:
@@ -167,6 +180,7 @@ def require_output_file(path: Path) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not path.parent.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"{short(path.parent)} is not a folder")
+        _require_replaceable(path)
         # As write_atomically does it.
         _probe(path.parent, f".{path.name[:100]}.")
         if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
