@@ -19,7 +19,15 @@ def concrete(*arrays: object) -> bool:
     Inside `jit` or `vmap` they do not, and were checked outside. Parts of an array that other processes hold, under
     `jax.distributed`, cannot be read here.
     """
-    return all(_readable(leaf) for leaf in jax.tree.leaves(arrays))
+    try:
+        leaves = jax.tree.leaves(arrays)
+    except (RecursionError, SystemError):  # JAX goes as deep as Python does.
+        raise _too_deep("an argument") from None
+    return all(_readable(leaf) for leaf in leaves)
+
+
+def _too_deep(name: str) -> InvalidInputError:
+    return InvalidInputError(f"{name} is lists in lists too deep to be an array; give a rectangular one.")
 
 
 def _readable(leaf: object) -> bool:
@@ -31,9 +39,9 @@ def in_host_memory(*arrays: object) -> bool:
 
     NumPy needs no compiled program for each size.
     """
-    leaves = jax.tree.leaves(arrays)
-    if not concrete(leaves) or jax.default_backend() != "cpu":
+    if not concrete(*arrays) or jax.default_backend() != "cpu":
         return False
+    leaves = jax.tree.leaves(arrays)
     return all(len(leaf.sharding.device_set) == 1 for leaf in leaves if isinstance(leaf, jax.Array))
 
 
@@ -123,13 +131,15 @@ def as_positive(name: str, value: object) -> float:
 
 
 def as_number(name: str, value: object) -> float:
-    """Return `value` as a float: NaN if it is no single number, infinite if it is too large.
+    """Return `value` as a float: NaN if it is no single real number, infinite if it is too large.
 
     Example:
-        >>> as_number("α", 1), as_number("α", "1"), as_number("α", b"1"), as_number("α", 10**400)
+        >>> as_number("α", 1), as_number("α", "1"), as_number("α", 1 + 0j), as_number("α", 10**400)
         (1.0, nan, nan, inf)
     """
     require_unmasked(name, value)
+    if _is_complex(value):  # NumPy drops the imaginary part, with no more than a warning.
+        return float("nan")
     if isinstance(value, str | bytes | bytearray | bool | np.bool_):  # Python reads numbers out of all of these.
         return float("nan")
     try:
@@ -140,11 +150,16 @@ def as_number(name: str, value: object) -> float:
         return float("nan")
 
 
+def _is_complex(value: object) -> bool:
+    """Return whether a number or an array, traced or not, is of a complex type."""
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", None) == "c"
+
+
 def as_number_within(name: str, value: ArrayLike, rule: str, holds: Callable[[float], bool]) -> Float[Array, ""]:
     """Return a number, traced or not, as an array; refuse one for which the rule does not hold."""
     require_shape(name, value, (), "a single number")
     require_unmasked(name, value)
-    if concrete(value):
+    if concrete(value) or _is_complex(value):
         number = as_number(name, value)
         if not holds(number):
             shown = short_repr(value) if np.isnan(number) and not isinstance(value, float) else repr(number)
@@ -177,7 +192,10 @@ def require_unmasked(name: str, array: object) -> None:
 
     Computations would use the hidden value of that entry.
     """
-    index = _first_masked(array)
+    try:
+        index = _first_masked(array)
+    except RecursionError:
+        raise _too_deep(name) from None
     if index is not None:
         where = f"entry {list(index)} of it is masked" if index else "it is masked"
         raise InvalidInputError(
