@@ -91,7 +91,7 @@ _CLOCK = itertools.count()
 
 
 def _release_older_half() -> None:
-    """Release the half of the programs of all functions that was not used for the longest time."""
+    """Release those programs of all functions, half of them, that were used the longest ago."""
     functions = list(_FUNCTIONS)
     times = sorted(time for function in functions for time in function.times_of_use())
     if times:
