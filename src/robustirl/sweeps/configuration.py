@@ -30,7 +30,7 @@ def configuration() -> dict[str, str]:
 
 
 def _settings() -> dict[str, str]:
-    """Return what else changes last digits and was set to something else than usual: of OpenBLAS and of JAX."""
+    """Return other settings of OpenBLAS and JAX that change last digits and are not the usual."""
     found = {"openblas_coretype": os.environ.get("OPENBLAS_CORETYPE", "")}
     for name in ("jax_disable_jit", "jax_disable_most_optimizations", "jax_default_matmul_precision"):
         value = getattr(jax.config, name, None)
