@@ -6,9 +6,15 @@ from typing import Annotated
 
 import tyro
 
+from robustirl._runtime import is_file
 from robustirl.cli.console import answer, console, progress_bar
+from robustirl.errors import InvalidInputError
 from robustirl.explorer import write_explorer, write_fit_page
 from robustirl.reports import is_fit_folder
+
+PAGES = (b"<title>robustirl explorer: ", b"<title>robustirl fit: ")
+"""What a page of ours holds near its beginning."""
+HEAD_BYTES = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Explore:
 
 def run_explore(command: Explore) -> int:
     """Run the `explore` command."""
+    if command.out is not None:
+        _require_page_or_nothing(command.out)
     if is_fit_folder(command.store):
         return _say(write_fit_page(command.store, command.out))
     progress = progress_bar()
@@ -52,6 +60,21 @@ def run_explore(command: Explore) -> int:
         if tasks:
             progress.stop()
     return _say(path)
+
+
+def _require_page_or_nothing(out: Path) -> None:
+    """Refuse to overwrite a file that is not a page of ours, such as the user's data."""
+    if out.is_symlink() or not is_file(out):
+        return  # A link is replaced, and what it leads to left alone.
+    try:
+        with out.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise InvalidInputError(f"{out} cannot be read ({error.strerror}); choose another --out.") from None
+    if head and not any(title in head for title in PAGES):
+        raise InvalidInputError(
+            f"{out} exists and is not a page of robustirl explore; remove it, or choose another --out."
+        )
 
 
 def _say(path: Path) -> int:
