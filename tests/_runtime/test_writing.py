@@ -56,6 +56,42 @@ def test_a_new_file_has_the_mode_of_new_files(tmp_path):
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
+def test_the_umask_of_the_process_is_never_touched(tmp_path, monkeypatch):
+    usual = os.umask(0o077)
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("other threads make files, too"))
+    try:
+        write_atomically(tmp_path / "file", "x")
+        with filled_whole(tmp_path / "new") as folder:
+            write_atomically(folder / "file", "x")
+        with filled_whole(tmp_path / "new" / "below") as folder:
+            write_atomically(folder / "file", "x")
+    finally:
+        monkeypatch.undo()
+        os.umask(usual)
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in entries(tmp_path)}
+    assert modes == {
+        "file": 0o600, "new": 0o700, "new/file": 0o600, "new/below": 0o700, "new/below/file": 0o600,
+    }  # fmt: skip
+
+
+def test_a_file_that_others_may_write_stays_one_whatever_the_umask(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "file").chmod(0o666)
+    usual = os.umask(0o077)
+    try:
+        write_atomically(tmp_path / "file", "x")
+    finally:
+        os.umask(usual)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666
+
+
+def test_the_temporary_name_of_a_long_name_is_not_too_long(tmp_path):
+    name = "\N{GRINNING FACE}" * 63  # 252 bytes of 255.
+    require_output_file(tmp_path / name)
+    write_atomically(tmp_path / name, "x")
+    assert entries(tmp_path) == [name]
+
+
 def test_a_link_is_replaced_and_its_target_left_alone(tmp_path):
     (tmp_path / "target").write_text("theirs")
     (tmp_path / "link").symlink_to(tmp_path / "target")

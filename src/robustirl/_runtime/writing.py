@@ -8,6 +8,7 @@ and pipes are never replaced.
 import contextlib
 import errno
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -19,6 +20,8 @@ from robustirl.errors import InvalidInputError
 
 PROBE_BYTES = 2**18
 """How much is written on trial before a command works: about what a fit writes."""
+KEPT_CHARACTERS = 50
+"""How much of a file's name its temporary name keeps: with four bytes a character, what any file system takes."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -36,15 +39,18 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name holds a zero byte")
     _require_replaceable(path)
-    mode = _mode(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
-    temporary = Path(name)
+    mode = _old_mode(path)
+    temporary = path.parent / f".{path.name[:KEPT_CHARACTERS]}.{secrets.token_hex(8)}"
+    # The system applies the umask to a new file; nobody reads a file of restricted access before it is one.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             # Names of files need not be UTF-8; in a text they are written out.
             file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         temporary.replace(path)
         _fsync_dir(path.parent)
@@ -64,15 +70,13 @@ def _require_replaceable(path: Path) -> None:
         raise OSError(errno.EINVAL, f"{short(path.name)} is {file_kind(mode)}, not a regular file")
 
 
-def _mode(path: Path) -> int:
-    """Return the permissions of the file there, or those of new files."""
+def _old_mode(path: Path) -> int | None:
+    """Return the permissions of the file there, or None if there is none."""
     with contextlib.suppress(OSError):
         found = path.lstat()
         if stat.S_ISREG(found.st_mode):
             return stat.S_IMODE(found.st_mode)
-    mask = os.umask(0)  # The only way to ask for it is to set it.
-    os.umask(mask)
-    return 0o666 & ~mask
+    return None
 
 
 def _fsync_dir(folder: Path) -> None:
@@ -182,7 +186,7 @@ def require_output_file(path: Path) -> None:
             raise NotADirectoryError(errno.ENOTDIR, f"{short(path.parent)} is not a folder")
         _require_replaceable(path)
         # As write_atomically does it.
-        _probe(path.parent, f".{path.name[:100]}.")
+        _probe(path.parent, f".{path.name[:KEPT_CHARACTERS]}.")
         if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     except OSError as error:
@@ -204,10 +208,14 @@ def filled_whole(out: Path) -> Iterator[Path]:
     made = _make_parents(folder) if new else []
     building: Path | None = None
     try:
-        building = Path(tempfile.mkdtemp(prefix=".robustirl-", dir=folder.parent if new else folder))
+        if new:
+            place = folder.parent / f".robustirl-{secrets.token_hex(8)}"
+            place.mkdir()  # With the permissions of new folders.
+            building = place  # Only now: what fails is cleaned up.
+        else:
+            building = Path(tempfile.mkdtemp(prefix=".robustirl-", dir=folder))
         yield building
         if new:
-            building.chmod(0o777 & ~_umask())
             building.rename(folder)
         else:
             for path in sorted(building.iterdir()):
@@ -233,12 +241,6 @@ def _make_parents(folder: Path) -> list[Path]:
     missing = [parent for parent in folder.parents if not parent.exists()]
     folder.parent.mkdir(parents=True, exist_ok=True)
     return missing[::-1]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def short(path: object, most: int = 120) -> str:
