@@ -59,6 +59,13 @@ def test_a_name_that_is_too_long_is_refused_before_any_work(here, capsys, comman
     refused([*(FOLDERS | FILES)[command].split(), "x" * 300 + ".npz"], capsys)
 
 
+@pytest.mark.parametrize("command", [*FOLDERS, *FILES, "demo", "identification"])
+def test_an_empty_name_is_not_the_current_folder(here, capsys, command):
+    more = {"demo": "demo --no-open --out", "identification": "study identification --out"}
+    message = refused([*(FOLDERS | FILES | more)[command].split(), ""], capsys)
+    assert message == "robustirl: --out is '', but a name is needed; give one, as --out found.\n"
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody who may not write")
 @pytest.mark.parametrize("command", [*FOLDERS, *FILES])
 def test_a_folder_of_somebody_else_is_refused_before_any_work(here, capsys, command):

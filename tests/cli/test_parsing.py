@@ -2,7 +2,8 @@
 
 import pytest
 
-from robustirl.cli.parsing import in_a_sentence
+from robustirl.cli.parsing import in_a_sentence, parse_in_words
+from robustirl.errors import InvalidInputError
 
 COMMANDS = ["fit", "theory", "demos"]
 BOXES = {
@@ -65,3 +66,14 @@ BOXES = {
 def test_the_box_of_the_parser_becomes_a_sentence(name):
     box, words, sentence = BOXES[name]
     assert in_a_sentence(box, words, COMMANDS) == sentence
+
+
+@pytest.mark.parametrize("words", [["--out", ""], ["--out="], ["--out", "  "], ["--out=x", "--out", ""]])
+def test_an_empty_out_is_refused_before_anything_is_parsed(words):
+    with pytest.raises(InvalidInputError, match=r"^--out is ' *', but a name is needed; give one, as --out found\.$"):
+        parse_in_words(lambda: pytest.fail("parsed"), ["fit", *words, "--quick"], COMMANDS)
+
+
+@pytest.mark.parametrize("words", [["--out", "x", ""], ["--out=x"], ["--", "--out", ""], ["--outer", ""], ["--out"]])
+def test_other_empty_words_are_left_to_the_parser(words):
+    assert parse_in_words(lambda: 3, ["fit", *words], COMMANDS) == 3

@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import io
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -21,6 +22,7 @@ def parse_in_words(parse: Callable[[], _T], words: Sequence[str], commands: Sequ
         words: The command line.
         commands: The names of all commands.
     """
+    _require_out(words)
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -29,6 +31,16 @@ def parse_in_words(parse: Callable[[], _T], words: Sequence[str], commands: Sequ
         if not ended.code:
             raise
         raise InvalidInputError(in_a_sentence(said.getvalue(), words, commands)) from None
+
+
+def _require_out(words: Sequence[str]) -> None:
+    """Refuse an --out without a name, as of an unset variable: a path would take it for the current folder."""
+    options = words[: words.index("--")] if "--" in words else words
+    values = [word.removeprefix("--out=") for word in options if word.startswith("--out=")]
+    values += [value for word, value in itertools.pairwise(options) if word == "--out"]
+    for value in values:
+        if not value.strip():
+            raise InvalidInputError(f"--out is {value!r}, but a name is needed; give one, as --out found.")
 
 
 def in_a_sentence(box: str, words: Sequence[str], commands: Sequence[str]) -> str:
