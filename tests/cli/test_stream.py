@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from robustirl.cli import main
 from robustirl.cli.console import PlainConsole, progress_bar
 from robustirl.cli.stream import OutputError, Stream
 
@@ -72,6 +73,25 @@ def test_a_terminal_of_ascii_gets_letters_written_out(text, written):
     stream.write(text)
     stream.flush()
     assert raw.getvalue().decode("ascii") == written
+
+
+@FULL
+@pytest.mark.parametrize("words", [["version"], ["--json", "version"], ["fit", "--help"], ["--help"]], ids=" ".join)
+def test_what_is_printed_to_a_full_or_closed_standard_output_ends_alike(words, monkeypatch, capfd):
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(words) == 2  # After which standard output leads nowhere, and can be closed.
+    said = capfd.readouterr().err
+    assert "standard output cannot be written to (No space left on device); files that were written are kept." in said
+    assert len(said.splitlines()) == 1
+    monkeypatch.setattr(sys, "stdout", None)
+    if words[-1] == "--help":
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert not ended.value.code
+    else:
+        assert main(words) == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_a_device_that_is_not_there_is_a_sentence_in_doctor_too():

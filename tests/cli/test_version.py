@@ -1,5 +1,7 @@
 """The version, by either name."""
 
+import json
+
 import pytest
 
 import robustirl
@@ -15,3 +17,9 @@ def test_version(capsys):
 def test_the_version(capsys, arguments):
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"robustirl {robustirl.__version__}\n"
+
+
+def test_the_version_in_json_is_one_object(capsys):
+    assert main(["version", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"command": "version", "exit_status": 0, "version": robustirl.__version__}

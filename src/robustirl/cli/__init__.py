@@ -27,7 +27,7 @@ from robustirl.cli.console import INTERRUPTED, console, errors
 from robustirl.cli.devices import require_device
 from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
 from robustirl.cli.parsing import parse_in_words
-from robustirl.cli.stream import OutputError
+from robustirl.cli.stream import OutputError, guarded_stdout
 from robustirl.errors import RobustIRLError
 
 TRACEBACK = "ROBUSTIRL_TRACEBACK"
@@ -180,7 +180,8 @@ def _parse(given: list[str]) -> Any:
 
         print_overview(load_kinds())
         raise SystemExit(0)
-    return parse_command(
-        given,
-        f"Inverse reinforcement learning when the expert's world and the learner's move differently. {HELP}",
-    )
+    with guarded_stdout():
+        return parse_command(
+            given,
+            f"Inverse reinforcement learning when the expert's world and the learner's move differently. {HELP}",
+        )

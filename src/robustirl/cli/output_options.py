@@ -4,11 +4,13 @@ import contextlib
 import dataclasses
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from robustirl.cli.console import console, errors, take_answers
+from robustirl.cli.stream import guarded_stdout
 from robustirl.errors import InvalidInputError
 
 HELP = (
@@ -78,7 +80,13 @@ def output(options: OutputOptions, name: str) -> Iterator[None]:
 def print_answers(name: str, status: int, error: str | None = None) -> None:
     """Print the JSON object of a command; numbers that JSON does not have are null."""
     found = {"command": name, "exit_status": status} | ({} if error is None else {"error": error}) | take_answers()
-    print(json.dumps(_plain(found), ensure_ascii=False))
+    text = json.dumps(_plain(found), ensure_ascii=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(_plain(found))  # JSON has its own way to write letters that a terminal lacks.
+    with guarded_stdout():
+        print(text)
 
 
 def _plain(value: Any) -> Any:
@@ -91,19 +99,43 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)
 
 
+class _Log(logging.FileHandler):
+    """A log that fails at its first line or never: a disk that is full later must not disturb the command."""
+
+    def __init__(self, path: Path, first: logging.LogRecord):
+        super().__init__(path, encoding="utf-8", errors="backslashreplace")
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        self._begun = False
+        try:
+            self.emit(first)
+        except OSError:
+            self.close()
+            raise
+        self._begun = True
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802
+        """Raise what has just happened, at the first line alone."""
+        if not self._begun:
+            raise
+
+    def close(self) -> None:
+        """Close the file, whether or not it takes what is left to write."""
+        with contextlib.suppress(OSError, ValueError):
+            super().close()
+
+
 @contextlib.contextmanager
 def _log_to(path: Path, name: str) -> Iterator[None]:
     """Append to a file what the library logs, and what the command says, a line each."""
+    log = logging.getLogger("robustirl")
     try:
         if path.is_fifo():
             raise OSError(0, "it is a pipe, which would be waited for")
-        handler = logging.FileHandler(path, encoding="utf-8")
+        handler = _Log(path, log.makeRecord(log.name, logging.INFO, "", 0, f"robustirl {name}", (), None))
     except OSError as error:
         raise InvalidInputError(
             f"--log-file {path} cannot be written ({error.strerror}); choose a place in an existing folder."
         ) from None
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("robustirl")
     level, said = log.level, [(one, one.print) for one in (console, errors)]
     log.addHandler(handler)
     log.setLevel(min(level or logging.INFO, logging.INFO))
@@ -118,7 +150,6 @@ def _log_to(path: Path, name: str) -> Iterator[None]:
         return tee
 
     console.print, errors.print = copy_of(console.print, logging.INFO), copy_of(errors.print, logging.ERROR)  # pyright: ignore[reportAttributeAccessIssue]
-    log.info(f"robustirl {name}")
     try:
         yield
     finally:

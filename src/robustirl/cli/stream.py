@@ -1,7 +1,10 @@
 """Standard output and standard error as the commands write to them."""
 
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from robustirl._runtime import one_line
 from robustirl.errors import RobustIRLError
@@ -58,6 +61,22 @@ class Stream:
                 raise OutputError(
                     f"standard output cannot be written to ({reason}); files that were written are kept."
                 ) from None
+
+
+@contextlib.contextmanager
+def guarded_stdout() -> Iterator[None]:
+    """Have all that is printed to standard output go through a `Stream` that is not tolerant, and hand it on.
+
+    Standard output that was closed before Python has started is None; what is printed then goes nowhere.
+    """
+    stream = Stream(io.StringIO() if sys.stdout is None else sys.stdout, tolerant=False)
+    with contextlib.redirect_stdout(cast(TextStream, stream)):
+        try:
+            yield
+        except SystemExit:  # A parser that has printed its help.
+            stream.flush()
+            raise
+        stream.flush()
 
 
 # What tables, bars and our own texts use beyond ASCII, for terminals that have no more.

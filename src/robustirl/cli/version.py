@@ -3,6 +3,7 @@
 import dataclasses
 
 from robustirl import __version__
+from robustirl.cli.console import answer, console
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,5 +18,6 @@ class Version:
 
 def run_version(_: Version) -> int:
     """Run the `version` command."""
-    print(f"robustirl {__version__}")
+    answer(version=__version__)
+    console.print(f"robustirl {__version__}")
     return 0
