@@ -29,3 +29,9 @@ def test_layouts_prints_a_table_for_every_measure(monkeypatch, tmp_path, refused
             run(layouts.run_layouts, dataclasses.replace(request, alphas=alphas))
     with refused("--layouts is 3"):
         run(layouts.run_layouts, dataclasses.replace(request, layouts=3))
+
+
+def test_more_layouts_than_a_sweep_takes_are_refused_before_they_are_listed(tmp_path, refused):
+    request = layouts.Layouts(10**9, alphas=(1.0, 0.9), learner_noise=(0.0,), expert_noise=(0.1,), out=tmp_path)
+    with refused("there are 2000000000 runs", "1000000000 seeds", "at most 1000000"):
+        run(layouts.run_layouts, request)

@@ -4,7 +4,13 @@ import jax
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, rollout_gymnasium, sample_demonstrations, transition_counts
+from robustirl.demonstrations import (
+    Demonstrations,
+    rollout_gymnasium,
+    rollouts,
+    sample_demonstrations,
+    transition_counts,
+)
 from robustirl.envs import make
 from robustirl.mdp import MDP, DenseKernel, SuccessorKernel, uniform_policy
 from tests.planning.test_sampling import random_task
@@ -152,3 +158,22 @@ def test_a_machine_without_gymnasium_is_told_what_to_install(lake, monkeypatch, 
     monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)
     with refused("gymnasium", "robustirl[gymnasium]"):
         rollout_gymnasium(lake, lambda _: 0, episodes=1, horizon=1, seed=0)
+
+
+def test_more_states_than_memory_holds_are_refused_before_they_are_drawn(refused):
+    walk = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.9)
+    with refused("1000000000 episodes with a horizon of 1000000000 needs", "GiB", "fewer or shorter"):
+        sample_demonstrations(walk, [[1.0]] * 2, episodes=10**9, horizon=10**9, key=jax.random.key(0))
+    with refused("1 episodes with a horizon of 1000000000 needs", "GiB"):
+        sample_demonstrations(walk, [[1.0]] * 2, episodes=1, horizon=10**9, key=jax.random.key(0))
+
+
+def test_where_episodes_end_a_long_horizon_is_taken_as_long_as_memory_lasts(monkeypatch, refused):
+    walk = MDP([[[0.5, 0.5]], [[0.0, 1.0]]], discount=0.9, initial=[1.0, 0.0])
+    found = sample_demonstrations(walk, [[1.0]] * 2, episodes=9, horizon=10**9, key=jax.random.key(0))
+    assert found.terminated.all()
+    monkeypatch.setattr(rollouts, "LOOK", 300)
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 20_000)
+    slow = MDP([[[0.999, 0.001]], [[0.0, 1.0]]], discount=0.9, initial=[1.0, 0.0])
+    with refused("9 episodes with a horizon of 100000 needs"):
+        sample_demonstrations(slow, [[1.0]] * 2, episodes=9, horizon=10**5, key=jax.random.key(0))

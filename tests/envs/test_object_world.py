@@ -99,3 +99,9 @@ def test_the_fixed_start_is_the_far_corner():
 def test_features_of_the_wrong_shape_are_named(refused):
     with refused("features of the cells have shape (2, 2)"):
         envs.GridWorld("g", rewards=np.zeros((2, 2)), cell_features=np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("options", [{"size": 100_000}, {"size": 1000, "num_objects": 10**6}])
+def test_a_layout_beyond_memory_is_refused_before_it_is_drawn(options, refused):
+    with refused("an ObjectWorld of", "GiB", "use a smaller one"):
+        object_world(**options)

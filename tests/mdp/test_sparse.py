@@ -66,3 +66,13 @@ def test_what_is_no_sparse_kernel_is_refused(refused):
         MDP([stay, stay], discount=0.9)  # pyright: ignore[reportArgumentType]
     with refused("the kernel is a function; build it by mdp.from_function"):
         MDP(lambda state, action: ([state], [1.0]), discount=0.9)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_sparse_kernel_beyond_memory_is_refused_before_it_is_made(monkeypatch, refused):
+    tall = scipy.sparse.csc_array(([1.0], [0], [0, 1]), shape=(10**13, 1))
+    with refused("a sparse kernel of shape (10000000000000, 1) needs about", "GiB", "fewer"):
+        MDP(tall, num_actions=10**9, discount=0.9)
+    spread = scipy.sparse.csr_array(np.full((40, 40), 1 / 40))
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 85 * 1600 - 1)
+    with refused("a sparse kernel of shape (40, 40) needs about"):
+        from_sparse(spread, num_actions=1)

@@ -3,6 +3,7 @@
 import dataclasses
 
 from robustirl.paper.finite import RunSpec
+from robustirl.sweeps import require_runs
 from tests.sweeps.store.stores import SPECS
 
 
@@ -23,3 +24,9 @@ def test_a_spec_has_the_same_identity_everywhere_and_no_other_spec_has_it():
     assert set(changes) == {field.name for field in dataclasses.fields(RunSpec)}
     changed = {dataclasses.replace(SPECS[0], **{name: value}).identity for name, value in changes.items()}
     assert len(changed | {SPECS[0].identity}) == len(changes) + 1
+
+
+def test_the_most_runs_of_a_sweep_are_taken_and_one_more_is_refused(refused):
+    require_runs({"seeds": 10**5, "alphas": 10})
+    with refused("there are 1000001 runs (1000001 seeds, 1 alphas), but a sweep takes at most 1000000"):
+        require_runs({"seeds": 10**6 + 1, "alphas": 1})

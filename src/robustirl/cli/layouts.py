@@ -58,7 +58,7 @@ def run_layouts(command: Layouts) -> int:
         alphas=command.alphas,
         learner_noises=command.learner_noise,
         expert_noises=command.expert_noise,
-        seeds=tuple(range(as_count("--layouts", command.layouts, 4))),
+        seeds=range(as_count("--layouts", command.layouts, 4)),
         steps=command.steps,
     )
     outcome = run_specs(specs, command.out, command.where)

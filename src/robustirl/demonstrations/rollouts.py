@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
+from robustirl._runtime import require_memory
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, absorbing_states, as_count, as_policy, as_world
@@ -18,6 +19,12 @@ from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
+
+STATE_BYTES = 90  # A state of an episode, with its action, while episodes are put together.
+KEPT_BYTES = 32  # What of it is kept from step to step.
+STEP_BYTES = 500  # A step of all episodes, however few they are.
+LOOK = 2**22  # States drawn between two looks at the memory.
+REMEDY = "sample fewer or shorter ones"
 
 
 def sample_demonstrations(
@@ -52,10 +59,14 @@ def sample_demonstrations(
     moving, over = _Rows(kernel), absorbing_states(mdp)
     starting = _Rows(scipy.sparse.csr_array(np.asarray(mdp.initial, dtype=np.float64)[None]))
     random = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
+    # Where episodes may end early, how many states there will be is only seen on the way.
+    surely, what = 0 if over.any() else horizon, f"{count} episodes with a horizon of {horizon}"
+    require_memory((STATE_BYTES * count + STEP_BYTES) * (surely + 1.0), what, REMEDY)
 
     going = np.arange(count)
     states = starting.draw(np.zeros(count, dtype=np.int64), random)
     visited, visitors, taken, takers = [states], [going], [], []
+    drawn, looked = count, count
     for _ in range(horizon):
         still = ~over[states]
         going, states = going[still], states[still]
@@ -67,6 +78,10 @@ def sample_demonstrations(
         visitors.append(going)
         taken.append(actions)
         takers.append(going)
+        drawn += going.size + STEP_BYTES // STATE_BYTES
+        if drawn - looked >= LOOK:
+            require_memory((STATE_BYTES - KEPT_BYTES) * float(drawn), what, REMEDY)
+            looked = drawn
 
     states, order = np.concatenate(visited), np.argsort(np.concatenate(visitors), kind="stable")
     states, lengths = states[order], np.bincount(np.concatenate(visitors), minlength=count)

@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from robustirl._runtime import require_memory
 from robustirl.envs.gridworld import GridWorld
 from robustirl.envs.registry import register
 from robustirl.errors import InvalidInputError
@@ -25,6 +26,7 @@ PAPER_DISCOUNT = 0.7
 # ever rather than cross cells of -2, which the published one's cannot; this layout is, like that one, of the others.
 USUAL_LAYOUT = 7
 MOST_DRAWS = 10_000
+CELL_BYTES, DISTANCE_BYTES = 800, 16  # A cell's, for its features and, for every object, its distance.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +83,8 @@ def object_world(
             f"the number of objects is {num_objects}, but it must lie between 2 (a blue and a green one)"
             f" and the {size * size} cells."
         )
+    needed = (CELL_BYTES + DISTANCE_BYTES * num_objects) * float(size) ** 2
+    require_memory(needed, f"an ObjectWorld of {size} x {size} cells and {num_objects} objects", "use a smaller one")
     generator = np.random.default_rng(seed)
     for _ in range(MOST_DRAWS):
         cells = generator.choice(size * size, num_objects, replace=False)

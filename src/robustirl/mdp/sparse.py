@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robustirl._runtime import require_memory
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.banded import BandedKernel, banded_or_lists
@@ -12,6 +13,9 @@ from robustirl.mdp.successors import SuccessorKernel
 
 if TYPE_CHECKING:
     import scipy.sparse
+
+ENTRY_BYTES = 85  # A place of a list of successors, while it is made.
+ROW_BYTES = 24  # A row, until it is known how many entries it has.
 
 
 def from_sparse(
@@ -32,6 +36,8 @@ def from_sparse(
 
     if not scipy.sparse.issparse(matrix):
         raise InvalidInputError(f"the matrix is a {type(matrix).__name__}, but one of scipy.sparse is needed.")
+    what, remedy = f"a sparse kernel of shape {matrix.shape}", "use fewer states or actions"
+    require_memory(float(ROW_BYTES) * matrix.shape[0], what, remedy)  # pyright: ignore[reportOptionalSubscript]
     rows = scipy.sparse.csr_array(matrix)
     if rows.data.dtype.kind not in "biuf":
         raise InvalidInputError(f"the matrix holds {rows.data.dtype}, but real numbers are needed.")
@@ -59,6 +65,7 @@ def from_sparse(
     if wasteful(pairs, longest, rows.nnz):
         rows.eliminate_zeros()
         return RaggedKernel(rows, num_actions=num_actions)
+    require_memory(float(ENTRY_BYTES) * pairs * longest, what, remedy)
     filled = np.arange(longest) < lengths[:, None]
     places, chances = np.zeros((pairs, longest), dtype=np.int64), np.zeros((pairs, longest))
     places[filled], chances[filled] = rows.indices, rows.data

@@ -19,6 +19,7 @@ from robustirl.sweeps.request import compute as compute
 from robustirl.sweeps.request import write_tables as write_tables
 from robustirl.sweeps.specs import RunResult as RunResult
 from robustirl.sweeps.specs import Spec as Spec
+from robustirl.sweeps.specs import require_runs as require_runs
 from robustirl.sweeps.store.packing import unpack_store as unpack_store
 from robustirl.sweeps.store.store import Store as Store
 from robustirl.sweeps.store.store import writing_to as writing_to

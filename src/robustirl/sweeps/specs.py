@@ -3,9 +3,15 @@
 import dataclasses
 import hashlib
 import json
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from robustirl.errors import InvalidInputError
+
+MOST_RUNS = 10**6  # Of one sweep: their specs are made before any is run.
 
 
 class Spec:
@@ -19,6 +25,24 @@ class Spec:
 
     def check(self) -> None:
         """Refuse what cannot be run, before any work is done."""
+
+
+def require_runs(counts: Mapping[str, int]) -> None:
+    """Refuse more runs than a sweep takes, before any spec is made.
+
+    Args:
+        counts: How many values of each setting there are; there is a run for every combination.
+
+    Example:
+        >>> require_runs({"seeds": 20, "alphas": 5})
+    """
+    runs = math.prod(counts.values())
+    if runs > MOST_RUNS:
+        named = ", ".join(f"{count} {name}" for name, count in counts.items())
+        raise InvalidInputError(
+            f"there are {runs} runs ({named}), but a sweep takes at most {MOST_RUNS}; ask for fewer of the most"
+            " numerous."
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -159,3 +159,13 @@ def test_the_radius_of_the_data_by_hand():
     # Each of two states has 400 shares of zero or one, half of them one: √(200 - 400/4) / 400 each.
     deviation = np.sqrt(2 * np.log(4 / 0.05) / 400)  # Half of the risk, for two events.
     assert found.radius == pytest.approx(2 / (1 - 2 / 20) * (2 * 10 / 400 + deviation) + deviation)
+
+
+@pytest.mark.parametrize(("terminated", "within"), [(True, 50_000), (False, 10_000)])
+def test_more_states_than_memory_holds_are_refused(monkeypatch, refused, terminated, within):
+    demos = Demonstrations.from_arrays([[0, 1], [1]], terminated=terminated)
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 2 * 10**6)
+    estimate_occupancy(demos, num_states=within, discount=0.5)
+    for size in (6 * within, 10**9):
+        with refused(f"an occupancy of {size} states needs about", "GiB", "smaller"):
+            estimate_occupancy(demos, num_states=size, discount=0.5)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from robustirl.paper.continuous.specs import ContinuousSpec, ExpertSpec
+from robustirl.paper.continuous.specs import ContinuousSpec, ExpertSpec, continuous_grid
 
 SPEC = ContinuousSpec(0.0, 0.1, 0.9, 0)
 
@@ -34,3 +34,8 @@ def test_runs_at_the_limit_are_accepted_and_beyond_it_refused(within, beyond, wo
 def test_whole_numbers_and_others_are_one_spec():
     assert ExpertSpec(0).noise.hex() == ExpertSpec(0.0).noise.hex()
     assert repr(ContinuousSpec(0, 0, 1, 0)) == repr(ContinuousSpec(0.0, 0.0, 1.0, 0))
+
+
+def test_more_seeds_than_a_sweep_takes_are_refused_before_runs_are_listed(refused):
+    with refused("there are 90000000000 runs", "1000000000 seeds", "at most 1000000"):
+        continuous_grid(seeds=10**9)

@@ -117,3 +117,9 @@ def test_reasons_for_a_difference_are_tried_in_order():
     assert reason(-120.0, -103.0, -96.9) == "start noise, nearly"
     assert reason(-97.0, -90.0, -96.9) == "start noise, nearly"
     assert reason(-96.9, -90.0, -103.1) == "not explained"
+
+
+def test_more_draws_than_memory_holds_are_refused_before_any_work(monkeypatch, refused):
+    monkeypatch.setattr(comparison, "ExperimentContext", None)
+    with refused("explaining a cell by 1000000000 draws needs about", "GiB", "take fewer"):
+        explain(CELL, draws=10**9)

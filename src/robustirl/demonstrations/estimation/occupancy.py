@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import ShortRepr, warn_renamed
+from robustirl._runtime import ShortRepr, require_memory, warn_renamed
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.estimation.chain import transition_counts
 from robustirl.demonstrations.estimation.concentration import as_confidence, l1_radius_from_data
@@ -39,6 +39,7 @@ Tail = Literal["chain", "hold", "renormalize"]
 LARGE_BIAS = 0.2  # A tenth of the most that two occupancies can differ.
 
 _log = logging.getLogger("robustirl")
+STATE_BYTES, CHAIN_BYTES = 40, 180  # A state's in the estimate, and where a chain replaces what is unseen.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -136,6 +137,8 @@ def estimate_occupancy(
     tail = as_tail(tail)
     require_states(demonstrations, size)
     episodes, truncated = len(demonstrations), ~demonstrations.terminated
+    needed = CHAIN_BYTES if tail == "chain" and truncated.any() else STATE_BYTES
+    require_memory(float(needed) * size, f"an occupancy of {size} states", "give a smaller number of states")
     unseen = np.where(truncated, gamma ** demonstrations.lengths.astype(np.float64), 0)
     contributions = _contributions(demonstrations, size, gamma, tail)
     occupancy, rest = np.asarray(contributions.sum(0)).ravel() / episodes, np.zeros(size)

@@ -9,7 +9,7 @@ from robustirl.envs import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIG
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER, RelativeEntropyConfig
 from robustirl.mdp import as_alpha, as_count, as_seed
-from robustirl.sweeps import Spec
+from robustirl.sweeps import Spec, require_runs
 
 GAUSSIAN_GRID = "gaussian-grid"
 CONTINUOUS_ALPHAS = (1.0, 0.99, 0.97, 0.95, 0.9, 0.85)
@@ -225,7 +225,9 @@ def continuous_grid(
         450
     """
     seeds = as_count("seeds", seeds, 1)
-    for name, values in {"alphas": alphas, "learner noises": learner_noises, "expert noises": expert_noises}.items():
+    named = {"alphas": alphas, "learner noises": learner_noises, "expert noises": expert_noises}
+    require_runs({**{name: len(values) for name, values in named.items()}, "seeds": seeds})
+    for name, values in named.items():
         if not values or len(set(values)) != len(values):
             raise InvalidInputError(f"the {name} are {tuple(values)}, but at least one is needed and none twice.")
     return tuple(

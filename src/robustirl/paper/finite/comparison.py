@@ -16,15 +16,16 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from robustirl import envs
-from robustirl._runtime import BoundedJit
+from robustirl._runtime import BoundedJit, require_memory
 from robustirl.irl import fit_many, paper_optimizer
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, as_count
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.kind import CPU_BATCH
 from robustirl.paper.finite.specs import Record
 from robustirl.paper.published import LOST_LAYOUTS, PublishedReturn, published_returns
 
 DEMONSTRATIONS = 1000  # How many the published learner's start distribution was estimated from.
+DRAW_BYTES = 20_000  # A refit with a drawn start distribution, in a world of a hundred states.
 AGREEMENT_TOL = 0.03  # What counts as agreement of an earlier iterate.
 
 
@@ -86,12 +87,24 @@ def _draw_starts(key: Key[Array, ""], initial: Float[Array, " S"], draws: int) -
     return jax.random.multinomial(key, DEMONSTRATIONS, jnp.broadcast_to(initial, (draws, len(initial))))
 
 
+def require_draws(draws: int) -> int:
+    """Return how many start distributions to draw for a cell; refuse more than memory holds.
+
+    Example:
+        >>> require_draws(20)
+        20
+    """
+    draws = as_count("the number of draws", draws, 1)
+    require_memory(float(DRAW_BYTES) * draws, f"explaining a cell by {draws} draws", "take fewer")
+    return draws
+
+
 def explain(cell: Cell, *, draws: int = 20, seed: int = 0) -> Explanation:
     """Refit the cell with `draws` start distributions, and with half the steps.
 
     Each start distribution is that of 1000 demonstrations.
     """
-    spec = cell.record.spec
+    draws, spec = require_draws(draws), cell.record.spec
     lab = ExperimentContext(envs.make(spec.environment), spec.noise_model, spec.expert)
     world, rho = lab.world(spec.learner_noise), lab.expert_occupancy(spec.expert_noise)
     counts = np.asarray(_draw_starts(jax.random.key(seed), world.initial, draws), dtype=float)

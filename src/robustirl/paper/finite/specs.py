@@ -10,7 +10,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_alpha, as_count, as_seed
 from robustirl.planning import require_expert_kind
-from robustirl.sweeps import Spec
+from robustirl.sweeps import Spec, require_runs
 
 PAPER_ENVIRONMENTS = ("gridworld-1", "gridworld-2", "gridworld-3", "gridworld-4", "gridworld-l", "objectworld")
 PAPER_ALPHAS = (1.0, 0.95, 0.9, 0.85, 0.8)
@@ -171,6 +171,7 @@ def grid_of_specs(
     made = envs.make(environment)
     seeds = (made.layout,) if seeds is None else seeds
     named = {"alphas": alphas, "learner noises": learner_noises, "expert noises": expert_noises, "seeds": seeds}
+    require_runs({name: len(values) for name, values in named.items()})
     for name, values in named.items():
         if not values or len(set(values)) != len(values):
             raise InvalidInputError(f"the {name} are {tuple(values)}, but at least one is needed and none twice.")
