@@ -5,6 +5,7 @@ import pytest
 
 from robustirl._runtime import write_atomically
 from robustirl.sweeps import Store
+from robustirl.sweeps.store.packing import pack_store
 from tests.sweeps.store.stores import SPECS, contents, reopened, result, store
 
 __all__ = ["store"]  # A fixture.
@@ -33,6 +34,34 @@ def test_litter_of_a_killed_write_is_ignored_and_swept_up_by_the_next_command(st
     assert litter.exists()  # Readers touch nothing.
     assert len(reopened(store)) == 1
     assert sorted(store.batches.iterdir()) == sorted([batch, other])
+
+
+@pytest.mark.parametrize("name", ["batches", "quarantine"])
+def test_folders_that_are_links_are_refused_and_where_they_lead_nothing_changes(store, tmp_path, refused, name):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "mine.npz").write_bytes(b"not a batch")
+    if name == "batches":
+        store.batches.rmdir()
+    else:
+        (store.batches / f"{'0' * 20}.npz").write_bytes(b"damaged")
+    (store.folder / name).symlink_to(theirs)
+    before = contents(tmp_path)
+    with refused(f"{name} is a link, but files in it may be moved; put the folder itself in its place"):
+        reopened(store)
+    with refused(f"{name} is a link"):
+        Store.read(store.folder)
+    with refused(f"{name} is a link"):
+        pack_store(store.folder, tmp_path / "packed.npz")
+    assert contents(tmp_path) == before
+
+
+def test_a_store_behind_a_link_is_opened(store, tmp_path):
+    store.append([result(SPECS[0])])
+    (tmp_path / "link").symlink_to(store.folder)
+    assert len(Store.read(tmp_path / "link")) == 1
+    with Store.open(tmp_path / "link", SPECS) as opened:
+        assert len(opened) == 1
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path, refused):

@@ -39,7 +39,7 @@ def pack_store(folder: Path, path: Path) -> Path:
     store = Store.read(folder, strict=True)  # Refuse to pack a damaged store.
     files = {_NOTE: store.folder / _NOTE, **{batch.name: batch for batch in sorted(store.batches.glob("*.npz"))}}
     buffer = io.BytesIO()
-    content = {name: np.frombuffer(file.read_bytes(), np.uint8) for name, file in files.items()}
+    content = {name: np.frombuffer(read_regular(file), np.uint8) for name, file in files.items()}
     np.savez(buffer, allow_pickle=False, **content)  # pyright: ignore[reportArgumentType]
     with writing_to(path.parent):
         write_atomically(path, buffer.getvalue())

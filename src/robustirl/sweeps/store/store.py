@@ -30,6 +30,8 @@ from robustirl.sweeps.specs import RunResult, Spec
 from robustirl.sweeps.store.batch_files import DamagedFileError, encode, read_batch, read_results
 from robustirl.sweeps.store.note import as_text, note_of, read_note, require_same
 
+QUARANTINE = "quarantine"
+"""The folder of damaged batch files in a store."""
 _STALE_TEMP = re.compile(r"\.[0-9a-f]{20}\.npz\.\w+")
 
 
@@ -83,6 +85,7 @@ class Store:
         store, note, path = cls(folder, specs), note_of(specs), folder / "store.json"
         with writing_to(folder):
             require_output_folder(folder, empty=False)  # Before any run, by writing to it.
+            store._require_own_folders()
             if folder.exists() and not path.exists() and not all(_ours(entry) for entry in folder.iterdir()):
                 raise InvalidInputError(
                     f"{folder} holds files but no store; choose an empty or new folder as --out, or remove that one."
@@ -118,6 +121,7 @@ class Store:
         folder = as_path(folder)
         note = read_note(folder / "store.json")
         store = cls(folder, note["specs"], note["configuration"])
+        store._require_own_folders()
 
         def leave(_: Path, error: InvalidInputError) -> None:
             if strict:
@@ -127,6 +131,14 @@ class Store:
 
         store._scan(leave)
         return store
+
+    def _require_own_folders(self) -> None:
+        """Refuse a store whose folders are links: files of another folder would be moved, removed or written."""
+        for folder in (self.batches, self.folder / QUARANTINE):
+            if folder.is_symlink():
+                raise InvalidInputError(
+                    f"{folder} is a link, but files in it may be moved; put the folder itself in its place."
+                )
 
     def _scan(self, spoiled: Callable[[Path, InvalidInputError], None]) -> None:
         """Find out what is here; batch files that cannot be read are the caller's to deal with."""
@@ -147,7 +159,7 @@ class Store:
         """Set a damaged batch file aside, where its runs count as missing."""
         if not isinstance(error, DamagedFileError):
             raise error  # It may be sound, and only out of reach.
-        folder = self.folder / "quarantine"
+        folder = self.folder / QUARANTINE
         folder.mkdir(exist_ok=True)
         others = (f"{path.stem}-{count}{path.suffix}" for count in itertools.count(2))
         place = next(folder / name for name in itertools.chain([path.name], others) if not (folder / name).exists())
