@@ -5,8 +5,9 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from robustirl._runtime import write_atomically
+from robustirl._runtime import read_regular, write_atomically
 from robustirl.envs import PUBLISHED
 from robustirl.paper.finite import catalog
 from robustirl.paper.finite.catalog import Experiment, Grid
@@ -68,7 +69,7 @@ def reproduce(
     page, note = Path(out) / "report.html", Path(out) / "drawn.json"
     names = [item.name for item in plan.experiments]
     wanted = json.dumps({"experiments": names, "noise_models": plan.noise_models}) + "\n"
-    if not outcome.new and not redraw and page.exists() and note.exists() and note.read_text() == wanted:
+    if not outcome.new and not redraw and page.exists() and _is_drawn(note, wanted):
         return dataclasses.replace(outcome, files=[*outcome.files, page])  # All is there already.
     with writing_to(Path(out)):
         with drawing(names, plan.grid, plan.noise_models, Store.read(out), outcome.records, progress) as drawn_files:
@@ -80,6 +81,30 @@ def reproduce(
     return dataclasses.replace(outcome, files=files)
 
 
+def _is_drawn(note: Path, wanted: str) -> bool:
+    """Return whether the note of what was drawn is there and says what is wanted."""
+    with contextlib.suppress(OSError):
+        return read_regular(note) == wanted.encode()
+    return False
+
+
+def _read_explanations(path: Path) -> dict[str, list[float]]:
+    """Return lowest, highest and halfway return by the identity of a run.
+
+    What is not there or damaged is left out, to be worked out again.
+    """
+    found: Any = None
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(read_regular(path))
+    entries = found.items() if isinstance(found, dict) else ()
+    return {key: value for key, value in entries if _are_returns(value)}
+
+
+def _are_returns(value: Any) -> bool:
+    numbers = value if isinstance(value, list) else []
+    return len(numbers) == 3 and all(type(number) in (int, float) for number in numbers)
+
+
 def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Progress) -> list[Explanation]:
     """Refit the cells that miss the published number; kept in a file, since they take a while."""
     if not plan.explain or PUBLISHED not in plan.noise_models:
@@ -89,9 +114,7 @@ def _explanations(plan: Plan, records: Sequence[Record], out: Path, progress: Pr
         (cell for cell in compare(main) if cell.relative_error > MISS), key=lambda c: c.relative_error, reverse=True
     )
     path = out / "explanations.json"
-    known: dict[str, list[float]] = {}
-    with contextlib.suppress(OSError, ValueError):  # Not there, or damaged: they are worked out again.
-        known = json.loads(path.read_text(encoding="utf-8"))
+    known = _read_explanations(path)
     found = []
     for count, cell in enumerate(missed):
         progress("explaining", count, len(missed))
