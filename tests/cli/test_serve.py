@@ -122,10 +122,40 @@ def test_serve_knows_when_a_folder_has_changed(tmp_path, monkeypatch):
     assert pages.current() == b"page 2"  # and again when a batch has come.
     assert made == [True, True]
     for now, growing in ((519.0, True), (520.0, False)):
-        monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda now=now: now))
-        assert pages.growing() is growing
+        monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda now=now: now, monotonic=lambda: 7.0))
+        assert Pages(tmp_path / "store", False).growing() is growing
     with serve.make_server(tmp_path / "store", 0, True) as server:
         assert server.server_address[0] == "127.0.0.1"  # At any free port.
     for port in (-1, 65536):
         with pytest.raises(InvalidInputError, match=f"--port is {port}, but a number from 0 to 65535"):
             serve.make_server(tmp_path, port, False)
+
+
+def test_a_store_of_a_clock_that_is_ahead_does_not_grow_without_end(tmp_path, monkeypatch):
+    (tmp_path / "store").mkdir()
+    os.utime(tmp_path / "store", (10**6, 10**6))
+    pages, clock = Pages(tmp_path / "store", False), SimpleNamespace(wall=400.0, seconds=7.0)
+    monkeypatch.setattr(serve, "time", SimpleNamespace(time=lambda: clock.wall, monotonic=lambda: clock.seconds))
+    assert pages.growing()
+    clock.wall, clock.seconds = 0.0, 7.0 + 119  # The clock on the wall is set back meanwhile.
+    assert pages.growing()
+    clock.seconds += 1
+    assert not pages.growing()
+    os.utime(tmp_path / "store", (300, 300))
+    clock.wall = 310.0
+    assert pages.growing()
+    clock.seconds += 110
+    assert not pages.growing()
+
+
+def test_what_no_check_has_foreseen_is_answered_in_a_line(tmp_path, monkeypatch, capfd):
+    pages = Pages(tmp_path, False)
+    monkeypatch.setattr(pages, "current", lambda: {}["<missing>"])
+    with serve.http.server.ThreadingHTTPServer((HOST, 0), handler_of(pages)) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        answer = _get(server.server_address[1])
+        server.shutdown()
+    assert answer.status == 503
+    assert "KeyError: '&lt;missing&gt;'" in answer.read().decode()
+    assert capfd.readouterr().err == ""

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from robustirl._runtime import printable, short_repr
+from robustirl._runtime import one_line, printable, short_repr
 from robustirl.cli.console import console
 from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.explorer import write_explorer, write_fit_page
@@ -52,6 +52,7 @@ class Pages:
         self.store: Path = store
         self.certificates: bool = certificates
         self._lock, self._seen, self._page = threading.Lock(), -1.0, b""
+        self._growth = -1.0, 0.0  # The last change that `growing` has seen, and when it ends, in monotonic seconds.
 
     def changed(self) -> float:
         """Return when the store last changed."""
@@ -75,8 +76,17 @@ class Pages:
             return self._page
 
     def growing(self) -> bool:
-        """Return whether runs may still be added."""
-        return not is_fit_folder(self.store) and time.time() - self.changed() < GROWING
+        """Return whether runs may still be added.
+
+        The times of files are those of the clock on the wall, which tells the age of a change when it is first seen. It
+        may be set, and files may come from a machine that is ahead: from then on the seconds are counted.
+        """
+        if is_fit_folder(self.store):
+            return False
+        if (changed := self.changed()) != self._growth[0]:
+            age = max(0.0, time.time() - changed)
+            self._growth = changed, time.monotonic() + GROWING - age
+        return time.monotonic() < self._growth[1]
 
 
 def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:
@@ -107,6 +117,10 @@ def handler_of(pages: Pages) -> type[http.server.BaseHTTPRequestHandler]:
                 content = pages.current()
             except (RobustIRLError, OSError) as error:  # A folder may be removed at any time.
                 self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "no page", printable(str(error)))
+                return
+            except Exception as error:  # What no check has foreseen ends this answer, and not in silence.
+                reason = f"{type(error).__name__}: {one_line(error)}"
+                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "no page", printable(reason))
                 return
             self.send_response(HTTPStatus.OK)
             headers = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(content))}
