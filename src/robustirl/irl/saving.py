@@ -11,7 +11,7 @@ import numpy as np
 from robustirl._runtime import from_dict, one_line, require_kinds
 from robustirl.control import PPOConfig
 from robustirl.demonstrations import OccupancyEstimate
-from robustirl.errors import InvalidInputError
+from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.irl._encoding import (
     decode_optimizer,
@@ -76,7 +76,7 @@ def _understood(path: str | os.PathLike[str], decode: Callable[[], Found]) -> Fo
     """
     try:
         return decode()
-    except InvalidInputError:
+    except RobustIRLError:  # Such as that nothing can be computed in a forked process.
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {one_line(error)}"
