@@ -1,10 +1,13 @@
 """What `robustirl theory` asks for, draws and answers, with stand-ins for what is computed."""
 
+import dataclasses
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from robustirl._runtime import write_atomically
 from robustirl.cli import theory
 from robustirl.demonstrations import Demonstrations, save
 from robustirl.paper import figures
@@ -74,6 +77,40 @@ def test_the_theory_of_two_worlds_is_asked_for_once_unless_it_is_drawn(pairs, tm
         {"alpha": 0.5, "expert": "soft", "steps": 3},
     )
     assert pairs["drawn"][1][0] == (2, "noise model: other, γ = 0.875")
+
+
+@pytest.mark.parametrize("name", ["x" * 245, "\N{GRINNING FACE}" * 61, "ALE/Pong-v5", "caf\udce9", "a\0b"])
+def test_a_figure_can_be_written_whatever_the_name_of_the_world(pairs, tmp_path, monkeypatch, name):
+    world = dataclasses.replace(theory.envs.make("three-state"), name=name)
+    monkeypatch.setattr(theory.Theory, "find", lambda *_: world)
+    monkeypatch.setattr(figures, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
+    status, said, _ = run_and_answer(theory.run_theory, theory.Theory(out=tmp_path / "drawn"))
+    (path,) = (tmp_path / "drawn").iterdir()
+    assert status == 0
+    assert len(path.name) <= len("theory-.svg") + 100
+    assert said.replace("\n", "") == f"wrote {path}"
+
+
+def save_text(path):
+    write_atomically(path, "drawn")
+    return path
+
+
+def test_the_figure_is_written_to_the_folder_that_was_tried(pairs, here):
+    _, said, _ = run_and_answer(theory.run_theory, theory.Theory(out=Path("nowhere/../drawn")))
+    assert pairs["drawn"][0][1] == Path("drawn").resolve() / "theory-three-state"
+    assert said == "wrote nowhere/../drawn/theory-three-state.png\n"
+    assert [path.name for path in here.iterdir() if path.name in ("nowhere", "drawn")] == ["drawn"]
+
+
+def test_a_figure_that_cannot_be_written_is_one_sentence(pairs, here, monkeypatch, refused):
+    monkeypatch.setattr(figures, "save_figure", lambda figure, path: save_text(path))
+    Path("drawn").mkdir()
+    os.mkfifo("drawn/theory-three-state")
+    with refused(
+        "drawn cannot be written to (theory-three-state is a pipe, not a regular file); choose another --out."
+    ):
+        run_and_answer(theory.run_theory, theory.Theory(out=Path("drawn")))
 
 
 @pytest.mark.parametrize(("alpha", "words"), [("auto", "α = 0.9, chosen from the demonstrations"), (0.9, "α = 0.9")])

@@ -1,6 +1,7 @@
 """`robustirl theory`."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ import tyro
 from rich.table import Table
 
 from robustirl import demonstrations, envs
-from robustirl._runtime import require_output_folder
+from robustirl._runtime import one_line, require_output_folder
 from robustirl.cli.console import answer, console
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
@@ -29,6 +30,8 @@ from robustirl.reports import (
 from robustirl.theory import Closest, Matching, closest_occupancy, find_matching_policy
 
 EXPERT_NOISE = 0.1
+MOST_CHARACTERS = 100  # Of a world's name in the name of a file,
+MOST_BYTES = 200  # and of its bytes: file systems take 255, for the whole name.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +93,7 @@ def run_theory(command: Theory) -> int:
     if command.occupancy is not None or command.demos is not None:
         _require_no_expert(command)
         return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
-    if command.out is not None:
-        require_output_folder(command.out, empty=False)
+    folder = None if command.out is None else require_output_folder(command.out, empty=False)
     if command.sweep is not None and command.out is None:
         raise InvalidInputError("--sweep is for the figure; name a folder for it with --out.")
     noise = EXPERT_NOISE if command.expert_noise is None else command.expert_noise
@@ -114,16 +116,33 @@ def run_theory(command: Theory) -> int:
         returns={"standard": _return(first.standard), "robust": _return(first.robust), "best": first.optimal_return},
         alpha=first.robust.alpha,
     )
-    if command.out is not None:
+    if command.out is not None and folder is not None:
         from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
 
-        command.out.mkdir(parents=True, exist_ok=True)
         model = command.noise_model or environment.noise_models[0]
         note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
-        path = command.out / f"theory-{environment.name}"
-        for written in figures.save_figure(figures.figure_theory(environment, reports, note), path):
-            console.print(f"wrote {written}")
+        figure = figures.figure_theory(environment, reports, note)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            written = figures.save_figure(figure, folder / f"theory-{_file_name(environment.name)}")
+        except OSError as error:
+            raise InvalidInputError(
+                f"{command.out} cannot be written to ({error.strerror or one_line(error)}); choose another --out."
+            ) from None
+        for path in written:
+            console.print(f"wrote {command.out / path.name}")
     return 0
+
+
+def _file_name(world: str) -> str:
+    """Return the name of a world as a part of the name of a file, whatever its length and characters.
+
+    Example:
+        >>> _file_name("ALE/Pong-v5"), len(_file_name("x" * 245))
+        ('ALE-Pong-v5', 100)
+    """
+    whole = "".join("-" if character in "/\0" else character for character in world[:MOST_CHARACTERS])
+    return os.fsencode(whole)[:MOST_BYTES].decode(errors="ignore")
 
 
 def _return(learned: Learned) -> float:
