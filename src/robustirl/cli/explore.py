@@ -64,7 +64,7 @@ def run_explore(command: Explore) -> int:
 
 def _require_page_or_nothing(out: Path) -> None:
     """Refuse to overwrite a file that is not a page of ours, such as the user's data."""
-    if out.is_symlink() or not is_file(out):
+    if not is_file(out) or out.is_symlink():  # In this order: of a name that is too long the second is an error.
         return  # A link is replaced, and what it leads to left alone.
     try:
         with out.open("rb") as file:
