@@ -49,7 +49,7 @@ def _machine_bytes() -> int | None:
 
 
 def _process_bytes() -> int | None:
-    """Return what the limit on this process's addresses (`ulimit -v`) leaves; None if there is none."""
+    """Return what the limit on addresses (`ulimit -v`) leaves; None if there is none."""
     try:
         import resource  # Not on Windows.
 

@@ -61,7 +61,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def _require_replaceable(path: Path) -> None:
-    """Raise an OSError if a device, a pipe or a socket is there; a file in its place would break what uses it."""
+    """Raise an OSError for a device, a pipe or a socket: a file in its place would break it."""
     try:
         mode = path.lstat().st_mode
     except OSError:

@@ -136,7 +136,7 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
 
 
 def _alpha_text(alpha: float) -> str:
-    """Return α in six digits where these are exact, and in all it has otherwise, so that no two are named alike."""
+    """Return α in six digits if these are exact, else in all: no two α have one name."""
     short = f"{alpha:g}"
     return short if float(short) == alpha else repr(alpha)
 

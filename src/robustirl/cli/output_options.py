@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Log(logging.FileHandler):
-    """A log that fails at its first line or never: a disk that is full later must not disturb the command."""
+    """A log that fails at its first line or never: a full disk must not end a command."""
 
     def __init__(self, path: Path, first: logging.LogRecord):
         super().__init__(path, encoding="utf-8", errors="backslashreplace")

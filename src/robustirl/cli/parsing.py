@@ -34,7 +34,7 @@ def parse_in_words(parse: Callable[[], _T], words: Sequence[str], commands: Sequ
 
 
 def _require_out(words: Sequence[str]) -> None:
-    """Refuse an --out without a name, as of an unset variable: a path would take it for the current folder."""
+    """Refuse an --out without a name: a path would take it for the current folder."""
     options = words[: words.index("--")] if "--" in words else words
     values = [word.removeprefix("--out=") for word in options if word.startswith("--out=")]
     values += [value for word, value in itertools.pairwise(options) if word == "--out"]

@@ -65,7 +65,7 @@ class Stream:
 
 @contextlib.contextmanager
 def guarded_stdout() -> Iterator[None]:
-    """Have all that is printed to standard output go through a `Stream` that is not tolerant, and hand it on.
+    """Print everything to standard output through a `Stream` that is not tolerant.
 
     Standard output that was closed before Python has started is None; what is printed then goes nowhere.
     """

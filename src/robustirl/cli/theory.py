@@ -135,7 +135,7 @@ def run_theory(command: Theory) -> int:
 
 
 def _file_name(world: str) -> str:
-    """Return the name of a world as a part of the name of a file, whatever its length and characters.
+    """Return the name of a world for a file's name, whatever its length and characters.
 
     Example:
         >>> _file_name("ALE/Pong-v5"), len(_file_name("x" * 245))

@@ -131,7 +131,7 @@ def as_positive(name: str, value: object) -> float:
 
 
 def as_number(name: str, value: object) -> float:
-    """Return `value` as a float: NaN if it is no single real number, infinite if it is too large.
+    """Return `value` as a float: NaN if it is no real number, infinite if it is too large.
 
     Example:
         >>> as_number("α", 1), as_number("α", "1"), as_number("α", 1 + 0j), as_number("α", 10**400)

@@ -133,7 +133,7 @@ class Store:
         return store
 
     def _require_own_folders(self) -> None:
-        """Refuse a store whose folders are links: files of another folder would be moved, removed or written."""
+        """Refuse a store whose folders are links: files elsewhere would be moved or written."""
         for folder in (self.batches, self.folder / QUARANTINE):
             if folder.is_symlink():
                 raise InvalidInputError(
