@@ -100,11 +100,17 @@ def test_rollouts_batch_over_worlds_and_agree_with_single_ones():
 
 @pytest.mark.parametrize(
     ("change", "culprits"),
-    [({"episodes": 0}, ("episodes", "0")), ({"horizon": 0}, ("horizon", "0")), ({"alpha": 1.2}, ("alpha", "1.2"))],
+    [
+        ({"episodes": 0}, ("episodes", "0")),
+        ({"horizon": 0}, ("horizon", "0")),
+        ({"alpha": 1.2}, ("alpha", "1.2")),
+        ({"key": 0}, ("key is 0, but a key of JAX is needed",)),
+    ],
 )
+@pytest.mark.usefixtures("mistyped")
 def test_bad_requests_are_refused(change, culprits, refused):
     with refused(*culprits):
-        collect(WORLD, leaning(5, 1, 0.0), key=fast_key(0), **change)
+        collect(WORLD, leaning(5, 1, 0.0), **{"key": fast_key(0), **change})
 
 
 @pytest.fixture(params=["NextStep", "SameStep", "Disabled"])
@@ -161,3 +167,9 @@ def test_what_is_no_vector_environment_is_refused(refused):
     pendulum = gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="sync")
     with refused("action space", "Discrete", "Box"):
         collect_vector(pendulum, linear_policy(4, 1), key=fast_key(0))
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_the_vector_collector_refuses_what_is_no_key(refused):
+    with refused("key is 7, but a key of JAX is needed"):
+        collect_vector(None, leaning(5, 1, 0.0), horizon=2, seed=0, key=7)

@@ -101,6 +101,8 @@ def test_registry_options_reach_the_environment():
         (lambda: register_recorded("buses", envs.ThreeState), "an environment named 'buses' is registered already"),
         (lambda: register_recorded("gridworld-1", envs.ThreeState), "named 'gridworld-1' is registered already"),
         (lambda: equations.register(envs.physics.make("pendulum").equations), "there is a world 'pendulum' already"),
+        (lambda: envs.make({}), "the name of an environment is {}, but a text is needed."),
+        (lambda: envs.unregister([]), r"the name of an environment is \[\], but a text is needed."),
         (lambda: envs.unregister("nowhere"), "no environment 'nowhere' to unregister"),
         (lambda: envs.make("gridworld-1").mdp(1.5), "the noise is 1.5, but a probability"),
         (lambda: envs.make("gridworld-1").mdp(float("nan")), "the noise is nan"),
@@ -122,6 +124,7 @@ def test_registry_options_reach_the_environment():
         (lambda: GridWorld("s", rewards=np.zeros((2, 2)), initial=np.ones((2, 2))).mdp(), "sums to 4.0 instead of 1"),
     ],
 )
+@pytest.mark.usefixtures("mistyped")
 def test_bad_requests_are_named(action, message):
     with pytest.raises(InvalidInputError, match=message) as caught:
         action()

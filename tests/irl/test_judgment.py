@@ -241,3 +241,9 @@ def test_every_fact_decides_where_it_should():
     rng = np.random.default_rng(0)
     found = {str(number): str(_judged(fits, rng)) for number in range(160)}
     require_golden_parts("judgments.json", {"judgments": found})
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_what_is_no_fit_is_not_judged(refused):
+    with refused("the fit is None, but what robustirl.irl.fit returns is needed."):
+        judge(None)

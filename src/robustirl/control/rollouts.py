@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, ScopedModule, working_precision
+from robustirl.control.checks import as_key
 from robustirl.control.interface import World
 from robustirl.control.policies import GaussianPolicy
 from robustirl.errors import InvalidInputError
@@ -110,7 +111,7 @@ def collect(
         ((11, 3, 2), [10, 10, 10], False)
     """
     episodes, horizon = as_count("episodes", episodes, 1), as_count("the horizon", horizon, 1)
-    return _collect(world, player, opponent, as_chance(alpha), episodes, horizon, mean_action, key)
+    return _collect(world, player, opponent, as_chance(alpha), episodes, horizon, mean_action, as_key(key))
 
 
 def as_chance(alpha: object) -> Float[Array, ""]:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl._runtime import as_float, working_precision
+from robustirl.control.checks import as_key
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import Episodes, as_chance
 from robustirl.errors import InvalidInputError
@@ -60,6 +61,7 @@ def collect_vector(
         ((6, 3, 2), (5, 3), [5, 5, 5])
     """
     horizon, chance = as_count("the horizon", horizon, 1), float(as_chance(alpha))
+    key = as_key(key)
     count, low, high = _inspect(environments)
     look = _features(features)
     choose = _chooser(player, opponent, chance, mean_action)

@@ -35,6 +35,7 @@ def register(name: str, factory: Callable[..., Environment]) -> None:
 
 def unregister(name: str) -> None:
     """Remove an environment from the registry; see the example of `register`."""
+    require_kind("the name of an environment", name, str, "a text")
     if _factories.pop(name, None) is None:
         raise InvalidInputError(f"there is no environment {name!r} to unregister.")
 
@@ -48,6 +49,7 @@ def make(name: str, **options: object) -> Environment:
         >>> make("gridworld-4").reward.shape
         (36,)
     """
+    require_kind("the name of an environment", name, str, "a text")
     if name not in _factories and name not in _recorded:
         raise InvalidInputError(f"there is no environment {name!r}; choose one of {', '.join(names())}.")
     try:

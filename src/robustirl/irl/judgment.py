@@ -27,7 +27,7 @@ from robustirl.irl._result import Status
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit, found_maximum, is_robust
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, require_kind
 
 # Up to the first a fit is trusted. Beyond the second, where expert and player are in different places for more than two
 # fifths of the time, it should not be used. `robustirl study strangers` has the regrets on either side.
@@ -111,6 +111,7 @@ def judge(
         >>> print(judge(fit(ThreeState().mdp(), [0.9, 0.1, 0.0])).trust)
         do not use
     """
+    require_kind("the fit", fit, Fit, "what robustirl.irl.fit returns")
     by_states = fit.objective != LIKELIHOOD and fit.reward.ndim == 1
     if world is not None and by_states and not is_matched(fit):
         fit = with_least_gap(fit, world)

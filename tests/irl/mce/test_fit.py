@@ -282,6 +282,14 @@ MISTYPED: dict[str, Any] = {  # What is called, with what, by the beginning of t
     "the optimizer is 'adam', but an Optax optimizer": (fit, [WORLD, RHO], {"optimizer": "adam"}),
     "a world is needed, but GridWorld was given": (fit, [ENV, RHO], {}),
     "the reward is not a reward model": (fit, [WORLD, RHO], {"reward": np.zeros(36)}),
+    "the reward is True, but a reward model such as LinearReward(features) is needed": (
+        fit,
+        [WORLD, RHO],
+        {"reward": True},
+    ),
+    "what is given as worlds is None, but a list with a world for each fit is needed": (fit_many, [None, [RHO]], {}),
+    "what is given as occupancies is 5, but a list with an occupancy for each": (fit_many, [[WORLD], 5], {}),
+    "an argument is lists in lists too deep": (fit, [WORLD, functools.reduce(lambda x, _: [x], range(2000), [])], {}),
     "the temperatures are 0.5, but two numbers": (fit, [WORLD, RHO], {"temperatures": 0.5}),
     "the uncertainty is float, but a set is needed": (fit, [WORLD, RHO], {"uncertainty": 0.1}),
     "the demonstrations are of the type int, but Recordings are needed": (

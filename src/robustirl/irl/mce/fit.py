@@ -32,7 +32,7 @@ from robustirl.irl.mce.programs import learn_batch
 from robustirl.irl.mce.result import Fit, found_maximum
 from robustirl.irl.mce.stretches import learn_one, learn_one_by_one
 from robustirl.irl.optimizers import ADAM
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, as_list, concrete
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward
 from robustirl.theory import AbstractUncertainty
@@ -141,7 +141,7 @@ def _require_untraced(name: str, *given: Any) -> None:
 
     They cannot decide when a fit has ended.
     """
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(given)):
+    if not concrete(*given) and any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(given)):
         raise InvalidInputError(
             f"{name} was called inside jax.jit, jax.vmap or jax.grad, which cannot trace it; call it outside, and use"
             " robustirl.fit_many to make many fits in one compiled call."
@@ -200,6 +200,7 @@ def fit_many(
         [0.889, 0.988]
     """
     _require_untraced("fit_many", mdps, occupancies, alphas, initial_parameters)
+    mdps, occupancies = _as_lists(mdps, occupancies)
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
     standard = [index for index, alpha in enumerate(chosen) if is_standard(alpha)]
     given = [mdps, occupancies, chosen, *(part for part in (rewards, initial_parameters) if isinstance(part, Sequence))]
@@ -238,6 +239,14 @@ def fit_many(
     stack = wait_interruptibly(_learn_stack(prepared, vectorize))
     out = _all_successful([one.trimmed() for one in unstack(stack, len(mdps))], tolerance, throw)
     return [jax.tree.map(jax.device_put, result) for result in out]
+
+
+def _as_lists(mdps: object, occupancies: object) -> tuple[list[Any], list[Any]]:
+    """Return what a batch is given, one of each per fit; refuse what has no items."""
+    return (
+        as_list("what is given as worlds", mdps, "a list with a world for each fit"),
+        as_list("what is given as occupancies", occupancies, "a list with an occupancy for each fit"),
+    )
 
 
 def _all_successful(fits: list[Fit], tolerance: float | None, throw: bool) -> list[Fit]:
@@ -279,6 +288,7 @@ def fit_batch(
         ((2, 3, 2), [0.889, 0.988])
     """
     settings = Settings(optimizer, steps, tolerance, keep_last, temperatures, planner_tolerance)
+    mdps, occupancies = _as_lists(mdps, occupancies)
     chosen = [as_alpha_number(alpha) for alpha in one_for_each(alphas, len(mdps))]
     fits = _learn_stack(prepare(mdps, occupancies, chosen, rewards, initial_parameters, settings), vectorize)
     return eqx.tree_at(lambda f: f.history, fits, jax.tree.map(lambda log: log[:, : steps + 1], fits.history))

@@ -36,7 +36,17 @@ from robustirl.irl.mce.problem import (
     Problem,
     history_capacity,
 )
-from robustirl.mdp import MDP, MarkovGame, as_count, as_local_alpha, as_positive, as_world, checks, without_halves
+from robustirl.mdp import (
+    MDP,
+    MarkovGame,
+    as_count,
+    as_list,
+    as_local_alpha,
+    as_positive,
+    as_world,
+    checks,
+    without_halves,
+)
 from robustirl.planning import Temperatures, as_temperatures, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.theory import AbstractUncertainty
@@ -268,8 +278,10 @@ def as_reward_models(
     """
     if isinstance(rewards, AbstractReward):
         models = [rewards] * len(mdps)
+    elif rewards is None:
+        models = [TabularReward(mdp.num_states) for mdp in mdps]
     else:
-        models = [TabularReward(mdp.num_states) for mdp in mdps] if rewards is None else list(rewards)
+        models = as_list("the reward", rewards, "a reward model such as LinearReward(features)")
     if not all(isinstance(model, AbstractReward) for model in models):
         raise InvalidInputError("the reward is not a reward model; give one, such as LinearReward(features).")
     if len(models) != len(mdps):
