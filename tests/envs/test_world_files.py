@@ -200,3 +200,10 @@ def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
     scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.csr_array(np.ones((3, 2))))
     with refused("(3, 2)", "multiple"):
         envs.from_file(tmp_path / "world.npz")
+
+
+def test_a_small_file_of_a_sparse_matrix_with_endless_rows_is_refused(tmp_path, refused):
+    tall = scipy.sparse.csc_array(([1.0], [0], [0, 1]), shape=(10**13, 1))
+    scipy.sparse.save_npz(tmp_path / "world.npz", tall)
+    with refused("world.npz, of shape (10000000000000, 1), needs about", "GiB", "save a smaller world"):
+        envs.from_file(tmp_path / "world.npz")

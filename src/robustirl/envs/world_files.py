@@ -31,6 +31,7 @@ WORDS = ("state_names", "action_names", "feature_names")
 ARRAYS = ("kernel", "mask", "initial", "discount", "reward", "shape", "features", *WORDS)
 SPARSE = {"data", "indices", "indptr", "shape", "format"}  # What `scipy.sparse.save_npz` writes of a matrix by rows.
 DISCOUNT = 0.99
+ROW_BYTES = 24  # A row or column of a sparse matrix, however empty.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -149,6 +150,10 @@ def _from_sparse(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], di
             f"{path} holds a sparse matrix in the format {short_repr(name)}, but csr or csc is needed; save"
             " matrix.tocsr()."
         )
+    needed = float(ROW_BYTES) * (float(arrays["shape"][0]) + float(arrays["shape"][1]))
+    require_memory(
+        needed, f"the sparse matrix of {path}, of shape {tuple(arrays['shape'].tolist())},", "save a smaller world"
+    )
     try:
         made = scipy.sparse.csr_array if name == "csr" else scipy.sparse.csc_array
         matrix = made(tuple(arrays[part] for part in ("data", "indices", "indptr")), shape=tuple(arrays["shape"]))

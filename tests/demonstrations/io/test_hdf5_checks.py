@@ -108,3 +108,22 @@ def test_the_bytes_of_all_arrays_are_added_up(data, monkeypatch):
     with h5py.File(data / "main_data.hdf5") as file:
         file.visititems(lambda _, part: bytes_.append(part.nbytes) if isinstance(part, h5py.Dataset) else None)
     assert sum(asked) == sum(bytes_) > 0
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft", "group"])
+def test_what_links_lead_to_counts_once_for_every_link(tmp_path, monkeypatch, kind):
+    with h5py.File(tmp_path / "main.hdf5", "w") as file:
+        file["first/values"] = np.zeros(1000)
+        for place in range(9):
+            if kind == "group":
+                file[f"episode_{place}"] = file["first"]
+            else:
+                group = file.create_group(f"episode_{place}")
+                group["values"] = file["first/values"] if kind == "hard" else h5py.SoftLink("/first/values")
+                group["nowhere"] = h5py.SoftLink("/nowhere")
+        file["first/back"] = file["/"]
+    monkeypatch.setattr("robustirl._runtime.reading.available_bytes", lambda: 80_000)
+    hdf5_checks.require_self_contained(tmp_path)
+    monkeypatch.setattr("robustirl._runtime.reading.available_bytes", lambda: 79_999)
+    with pytest.raises(ValueError, match=r"main\.hdf5 holds .* GiB of memory are available"):
+        hdf5_checks.require_self_contained(tmp_path)

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, load, save
@@ -60,3 +61,28 @@ def test_a_machine_without_pyarrow_is_told_what_to_install(tmp_path, monkeypatch
     with refused("pyarrow", "pip install pyarrow"):
         save(WALKS, tmp_path / "demos.parquet")
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_a_small_file_of_more_rows_than_memory_holds_is_refused_before_it_is_read(tmp_path, monkeypatch, refused):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    zeros = np.zeros(10**5, dtype=np.int64)
+    table = pyarrow.table({"episode": zeros, "step": zeros, "state": zeros, "other": zeros})
+    parquet.write_table(table, tmp_path / "demos.parquet")
+    read = []
+    monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_, **__: read.append(1))
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 60 * 3 * 10**5 - 1)
+    with refused("the table of", "demos.parquet needs about", "split the file"):
+        load(tmp_path / "demos.parquet")
+    assert not read
+
+
+def test_a_file_that_runs_out_of_memory_is_not_called_damaged(tmp_path, monkeypatch, refused):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    save(WALKS, tmp_path / "demos.parquet")
+
+    def full(*_, **__):
+        raise pyarrow.ArrowMemoryError("malloc of size 99 failed")
+
+    monkeypatch.setattr(parquet.ParquetFile, "read", full)
+    with refused("demos.parquet does not fit into memory (malloc of size 99 failed); split"):
+        load(tmp_path / "demos.parquet")

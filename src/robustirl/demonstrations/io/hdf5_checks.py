@@ -35,7 +35,8 @@ def _check_file(path: Path) -> None:
     except OSError as error:
         raise ValueError(f"{path.name} is not an HDF5 file: {one_line(error)}") from None
     with file:
-        size, seen, groups = 0, set(), [file["/"]]
+        sizes, links, soft, groups = {}, {}, [], [file["/"]]
+        links[_address(groups[0])] = []
         while groups:
             group: Any = groups.pop()
             for name in group:
@@ -44,19 +45,48 @@ def _check_file(path: Path) -> None:
                 if isinstance(link, h5py.ExternalLink):
                     raise ValueError(f"{place} is a link to another file, {link.filename!r}, which is not followed")
                 if not isinstance(link, h5py.HardLink):  # A link within the file leads to what is visited anyway.
+                    soft.append((group, name))
                     continue
                 found = group[name]
-                address = h5py.h5o.get_info(found.id).addr  # pyright: ignore[reportAttributeAccessIssue]
-                if address in seen:  # Links may lead back.
+                address = _address(found)
+                links[_address(group)].append(address)
+                if address in links or address in sizes:  # Links may lead back.
                     continue
-                seen.add(address)
+                sizes[address] = 0
                 if isinstance(found, h5py.Group):
+                    links[address] = []
                     groups.append(found)
                 elif isinstance(found, h5py.Dataset):
                     _check_dataset(found, place)
-                    size += found.size * found.dtype.itemsize if found.shape is not None else 0
-        if reason := excess(size):
+                    sizes[address] = found.size * found.dtype.itemsize if found.shape is not None else 0
+        for group, name in soft:  # Now that none leads to another file.
+            if name in group and (found := group.get(name)) is not None:
+                links[_address(group)].append(_address(found))
+        if reason := excess(_total(_address(file["/"]), sizes, links)):
             raise ValueError(f"{path.name} holds {reason}")
+
+
+def _address(found: Any) -> int:
+    import h5py
+
+    return h5py.h5o.get_info(found.id).addr  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _total(root: int, sizes: dict[int, int], links: dict[int, list[int]]) -> int:
+    """Return the size of all that is below an object, each as often as links lead to it.
+
+    A reader follows every link, and keeps what it finds there. A link that leads back counts nothing.
+    """
+    totals: dict[int, int] = {}
+    entered, waiting = set(), [(root, False)]
+    while waiting:
+        address, visited = waiting.pop()
+        if visited:
+            totals[address] = sizes.get(address, 0) + sum(totals.get(below, 0) for below in links.get(address, ()))
+        elif address not in entered:
+            entered.add(address)
+            waiting += [(address, True), *((below, False) for below in links.get(address, ()))]
+    return totals[root]
 
 
 def _check_dataset(dataset: Any, place: str) -> None:

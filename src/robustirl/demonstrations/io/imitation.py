@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import filled_whole, one_line, read_regular, short_repr, write_atomically
+from robustirl._runtime import filled_whole, one_line, read_regular, require_memory, short_repr, write_atomically
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories
 from robustirl.demonstrations.trajectories import Demonstrations, Episode
 from robustirl.errors import InvalidInputError
@@ -24,6 +24,8 @@ STATE = "state.json"
 DATA = "data-00000-of-00001.arrow"
 COLUMNS = ("obs", "acts", "terminal")
 LONGEST_NAME = 255  # Bytes that file systems take.
+CELL_BYTES = 100  # A value, from the column of the file to demonstrations; a row has more to it.
+ROW_BYTES = 400
 
 
 def read_imitation_folder(folder: Path) -> Demonstrations:
@@ -39,6 +41,12 @@ def read_imitation_folder(folder: Path) -> Demonstrations:
                 f" {short_repr(found, 200)}, but one is needed; save the trajectories with"
                 " imitation.data.serialize.save."
             )
+        for name in COLUMNS:
+            _require_plain(table.column(name).type, f"the column {name!r} of {path}")
+        _require_whole(table, path)
+        cells = sum(_cells(chunk) for name in COLUMNS for chunk in table.column(name).chunks)
+        needed = float(CELL_BYTES) * cells + float(ROW_BYTES) * table.num_rows
+        require_memory(needed, f"the trajectories of {path}", "save fewer in a folder")
         columns = [table.column(name).to_pylist() for name in COLUMNS]
         rows += [
             SimpleNamespace(obs=obs, acts=acts, terminal=terminal) for obs, acts, terminal in zip(*columns, strict=True)
@@ -139,11 +147,52 @@ def _data_files(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
+def _require_plain(kind: Any, what: str) -> None:
+    """Refuse columns of other types than numbers, words, and lists of them.
+
+    Some of the others, such as nulls, have any number of values in a file of any size.
+    """
+    from pyarrow import types
+
+    inner = kind
+    while types.is_list(inner) or types.is_large_list(inner) or types.is_fixed_size_list(inner):
+        inner = inner.value_type
+    plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
+    if not any(is_kind(inner) for is_kind in plain):
+        raise InvalidInputError(
+            f"{what} has the Arrow type {short_repr(str(kind), 60)}, but numbers or lists of them are needed; save the"
+            " trajectories with imitation.data.serialize.save."
+        )
+
+
+def _require_whole(table: Any, path: Path) -> None:
+    """Refuse columns whose lists lead outside their values."""
+    import pyarrow
+
+    try:
+        table.select(COLUMNS).validate(full=True)
+    except pyarrow.ArrowException as error:
+        raise InvalidInputError(f"{path} is damaged ({one_line(error)}); save the trajectories anew.") from None
+
+
+def _cells(array: Any) -> int:
+    """Return how many values an array has, with the lists and the values in them."""
+    count = len(array)
+    while hasattr(array.type, "value_type"):
+        array = array.flatten()
+        count += len(array)
+    return count
+
+
 def _read_arrow(path: Path) -> Any:
     import pyarrow
 
     try:
         with pyarrow.ipc.open_stream(pyarrow.py_buffer(read_regular(path))) as reader:
             return reader.read_all()
+    except MemoryError as error:  # Before the others: pyarrow's is both.
+        raise InvalidInputError(
+            f"{path} does not fit into memory ({one_line(error)}); save fewer trajectories in a folder."
+        ) from None
     except (OSError, pyarrow.ArrowException) as error:
         raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); save the trajectories anew.") from None

@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import one_line
+from robustirl._runtime import one_line, require_memory
 from robustirl.demonstrations.io.csv_files import require_names
 from robustirl.demonstrations.io.frames import read_columns
 from robustirl.demonstrations.io.tables import TableOptions, find_columns, table
 from robustirl.demonstrations.io.versions import SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+
+CELL_BYTES = 60  # A cell, from the column of the file to the column of Python's values.
+REMEDY = "split the file, or use a machine with more"
 
 
 def parquet_bytes(demonstrations: Demonstrations) -> bytes:
@@ -46,9 +49,13 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
         file = parquet.ParquetFile(io.BytesIO(content))
         found = file.schema_arrow
         chosen = find_columns(path, found.names, options)
+        require_memory(float(CELL_BYTES) * _cells(file.metadata, set(chosen.values())), f"the table of {path}", REMEDY)
         data = file.read(columns=list(chosen.values()))
+    except MemoryError as error:  # Before the others: pyarrow's is both.
+        raise InvalidInputError(f"{path} does not fit into memory ({one_line(error)}); {REMEDY}.") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} is damaged or not a Parquet file ({one_line(error)}).") from None
+    require_memory(float(CELL_BYTES) * data.num_rows * data.num_columns, f"the table of {path}", REMEDY)
     metadata = {
         key.decode(errors="replace"): value.decode(errors="replace") for key, value in (found.metadata or {}).items()
     }
@@ -58,6 +65,17 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
         has_actions = metadata.get("robustirl.has_actions") == "true"
         names = _names(metadata.get("robustirl.names", "{}"), path)
     return read_columns(data, path, options, has_actions=has_actions, names=names)
+
+
+def _cells(metadata: Any, names: set[str]) -> int:
+    """Return how many cells the columns of a file have, as it declares; of columns of lists, their values."""
+    count = 0
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        columns = (group.column(j) for j in range(group.num_columns))
+        values = [column.num_values for column in columns if column.path_in_schema.split(".")[0] in names]
+        count += max(sum(values), group.num_rows * len(names))
+    return max(count, metadata.num_rows * len(names))
 
 
 def _names(text: str, path: str) -> dict[str, Any]:
