@@ -36,8 +36,8 @@ def from_sparse(
 
     if not scipy.sparse.issparse(matrix):
         raise InvalidInputError(f"the matrix is a {type(matrix).__name__}, but one of scipy.sparse is needed.")
-    what, remedy = f"a sparse kernel of shape {matrix.shape}", "use fewer states or actions"
-    require_memory(float(ROW_BYTES) * matrix.shape[0], what, remedy)  # pyright: ignore[reportOptionalSubscript]
+    shape: tuple[int, int] = matrix.shape  # pyright: ignore[reportAttributeAccessIssue]
+    require_memory(float(ROW_BYTES) * shape[0], f"a sparse kernel of shape {shape}", "use fewer states or actions")
     rows = scipy.sparse.csr_array(matrix)
     if rows.data.dtype.kind not in "biuf":
         raise InvalidInputError(f"the matrix holds {rows.data.dtype}, but real numbers are needed.")
