@@ -160,7 +160,8 @@ def test_a_machine_without_gymnasium_is_told_what_to_install(lake, monkeypatch, 
         rollout_gymnasium(lake, lambda _: 0, episodes=1, horizon=1, seed=0)
 
 
-def test_more_states_than_memory_holds_are_refused_before_they_are_drawn(refused):
+def test_more_states_than_memory_holds_are_refused_before_they_are_drawn(monkeypatch, refused):
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 2**34)
     walk = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.9)
     with refused("1000000000 episodes with a horizon of 1000000000 needs", "GiB", "fewer or shorter"):
         sample_demonstrations(walk, [[1.0]] * 2, episodes=10**9, horizon=10**9, key=jax.random.key(0))
