@@ -1,6 +1,6 @@
 """Kernels out of SciPy's sparse matrices; `kernel.to_sparse()` is the way back."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,8 +36,9 @@ def from_sparse(
 
     if not scipy.sparse.issparse(matrix):
         raise InvalidInputError(f"the matrix is a {type(matrix).__name__}, but one of scipy.sparse is needed.")
-    shape: tuple[int, int] = matrix.shape  # pyright: ignore[reportAttributeAccessIssue]
-    require_memory(float(ROW_BYTES) * shape[0], f"a sparse kernel of shape {shape}", "use fewer states or actions")
+    shape: Any = matrix.shape  # pyright: ignore[reportAttributeAccessIssue]
+    what, remedy = f"a sparse kernel of shape {shape}", "use fewer states or actions"
+    require_memory(float(ROW_BYTES) * shape[0], what, remedy)
     rows = scipy.sparse.csr_array(matrix)
     if rows.data.dtype.kind not in "biuf":
         raise InvalidInputError(f"the matrix holds {rows.data.dtype}, but real numbers are needed.")
