@@ -21,7 +21,7 @@ VARIABLES: dict[str, tuple[str, ...]] = {
         *(f"--xla_force_host_platform_device_count={count}" for count in ("0", "-3", "100000", "x")),
     ),
     "JAX_PLATFORMS": ("abacus", ",", "cpu,abacus", "\x1b[31m"),
-    "JAX_NUM_CPU_DEVICES": ("0", "-1", "x"),
+    "JAX_NUM_CPU_DEVICES": ("0", "x"),  # Below 0 JAX takes its default.
     "JAX_ENABLE_X64": ("maybe",),
     "JAX_DEFAULT_MATMUL_PRECISION": ("wild",),
     "JAX_LOGGING_LEVEL": ("LOUD",),
