@@ -86,3 +86,13 @@ def test_a_file_that_runs_out_of_memory_is_not_called_damaged(tmp_path, monkeypa
     monkeypatch.setattr(parquet.ParquetFile, "read", full)
     with refused("demos.parquet does not fit into memory (malloc of size 99 failed); split"):
         load(tmp_path / "demos.parquet")
+
+
+def test_a_long_word_counts_as_often_as_it_occurs(tmp_path, monkeypatch, refused):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"episode": [0] * 100, "step": list(range(100)), "state": ["x" * 10**4] * 100})
+    parquet.write_table(table, tmp_path / "demos.parquet")
+    assert len(load(tmp_path / "demos.parquet").states) == 100
+    monkeypatch.setattr("robustirl._runtime.memory.available_bytes", lambda: 10**6)
+    with refused("the table of", "demos.parquet needs about", "split the file"):
+        load(tmp_path / "demos.parquet")

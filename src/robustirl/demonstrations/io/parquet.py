@@ -50,12 +50,16 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
         found = file.schema_arrow
         chosen = find_columns(path, found.names, options)
         require_memory(float(CELL_BYTES) * _cells(file.metadata, set(chosen.values())), f"the table of {path}", REMEDY)
+        # Words stay in a dictionary, each once, until it is known what they take.
+        words = [name for name in chosen.values() if pyarrow.types.is_string(found.field(name).type)]
+        file = parquet.ParquetFile(io.BytesIO(content), read_dictionary=words)
         data = file.read(columns=list(chosen.values()))
     except MemoryError as error:  # Before the others: pyarrow's is both.
         raise InvalidInputError(f"{path} does not fit into memory ({one_line(error)}); {REMEDY}.") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} is damaged or not a Parquet file ({one_line(error)}).") from None
-    require_memory(float(CELL_BYTES) * data.num_rows * data.num_columns, f"the table of {path}", REMEDY)
+    needed = float(CELL_BYTES) * data.num_rows * data.num_columns + sum(map(_letters, data.columns))
+    require_memory(needed, f"the table of {path}", REMEDY)
     metadata = {
         key.decode(errors="replace"): value.decode(errors="replace") for key, value in (found.metadata or {}).items()
     }
@@ -76,6 +80,20 @@ def _cells(metadata: Any, names: set[str]) -> int:
         values = [column.num_values for column in columns if column.path_in_schema.split(".")[0] in names]
         count += max(sum(values), group.num_rows * len(names))
     return max(count, metadata.num_rows * len(names))
+
+
+def _letters(column: Any) -> int:
+    """Return how many bytes the words of a column of a dictionary take, each as often as it occurs."""
+    import pyarrow
+    from pyarrow.compute import call_function
+
+    count = 0
+    for chunk in column.chunks if hasattr(column.type, "index_type") else ():
+        kind = chunk.dictionary.type
+        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+            lengths = call_function("binary_length", [chunk.dictionary]).cast(pyarrow.int64())
+            count += call_function("sum", [lengths.take(chunk.indices)]).as_py() or 0
+    return count
 
 
 def _names(text: str, path: str) -> dict[str, Any]:
