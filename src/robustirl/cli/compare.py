@@ -14,7 +14,7 @@ from robustirl.cli.reproduce import print_agreement
 from robustirl.envs import PUBLISHED
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_count
-from robustirl.paper.finite.comparison import Explanation, compare, explain
+from robustirl.paper.finite.comparison import Explanation, compare, explain, require_draws
 from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, Record, grid_of_specs
 from robustirl.paper.published import LOST_LAYOUTS
 
@@ -48,6 +48,7 @@ def run_compare(command: Compare) -> int:
     """Run the `compare` command."""
     if command.worst > 0:
         as_count("--draws", command.draws, 1)
+        require_draws(command.draws)  # Before the comparison, whose numbers would be lost.
     specs = tuple(
         spec
         for name in dict.fromkeys(command.environments)

@@ -72,7 +72,7 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
 
 
 def _cells(metadata: Any, names: set[str]) -> int:
-    """Return how many cells the columns of a file have, as it declares; of columns of lists, their values."""
+    """Return how many cells the columns of a file declare; of columns of lists, their values."""
     count = 0
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
@@ -83,7 +83,7 @@ def _cells(metadata: Any, names: set[str]) -> int:
 
 
 def _letters(column: Any) -> int:
-    """Return how many bytes the words of a column of a dictionary take, each as often as it occurs."""
+    """Return the bytes of the words of a dictionary column, each as often as it occurs."""
     import pyarrow
     from pyarrow.compute import call_function
 
