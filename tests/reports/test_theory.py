@@ -21,7 +21,7 @@ def test_the_theory_of_object_world_learns_with_a_network():
 
 
 def test_the_trivial_bound_is_twice_the_largest_discounted_sum():
-    environment = envs.make("three-state")
+    environment = envs.make("cliff-walking")  # Its largest reward is not 1.
     (report,) = report_pairs(environment, None, 0.0, [0.1], steps=0)
     world = environment.mdp()
     assert report.trivial == pytest.approx(2 * np.abs(environment.reward).max() / (1 - float(world.discount)))
