@@ -76,7 +76,7 @@ goldens: .venv/dev
 # XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.
 # As in PEP 484, a float may be given as an int.
 CHECKER := beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
-test-all: lint browser .venv/mujoco
+test-all: lint browser
 	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough --jaxtyping-packages='robustirl,$(CHECKER)'
 
 # Tests of pages need a browser and its driver. Where they cannot be installed, those tests are skipped.
@@ -147,17 +147,11 @@ else
 endif
 	@touch $@
 
-# With LOCKED all of these are installed already.
+# With LOCKED all of these are installed already. Tests of MuJoCo's bodies are skipped where it cannot be had.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .venv/dev: .venv/run requirements-dev.txt
 ifndef LOCKED
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,docs,wandb]' -r requirements-dev.txt
-endif
-	@touch $@
-
-# Bodies of MuJoCo, for the tests of them, which are skipped where it cannot be had.
-.venv/mujoco: .venv/dev
-ifndef LOCKED
-	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mujoco]'
+	$(INSTALL) -e '.[all,docs,wandb,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,docs,wandb]' -r requirements-dev.txt
 endif
 	@touch $@
 

@@ -29,7 +29,8 @@ import numpy as np
 
 from contacts_page import page_of
 from robustirl.envs import physics
-from robustirl.envs.physics.mujoco import FIELDS, MujocoEquations
+from robustirl.envs.physics.mujoco import MujocoEquations
+from robustirl.envs.physics.mujoco_models import FIELDS
 
 WORLDS = ("inverted-double-pendulum", "hopper", "half-cheetah", "walker-2d")
 NAMES = {
@@ -81,7 +82,7 @@ def solver_rows(name: str, counts: Iterable[int], episodes: int, steps: int) -> 
     speeds = slice(reference.model.nq, None)
     change = np.abs(after[:, speeds] - states[:, reference.model.nq : after.shape[1]]).mean(1)
     for count in counts:
-        equations = physics.MODELS[name](iterations=(count, count + 3), integrator="euler")
+        equations = physics.MODELS[name](iterations=(count, count + 3), integrator="euler", engine="mjx")
         error = np.abs(moves(equations, states, actions)[:, speeds] - after[:, speeds]).mean(1)
         row = {"part": "solver", "world": name, "iterations": count, "steps": len(states)}
         yield {**row, "mean": error.mean() / change.mean(), "worst": np.quantile(error, 0.99) / change.mean()}
@@ -108,7 +109,7 @@ def gymnasium_row(name: str, steps: int, moved: bool) -> dict[str, Any]:
     """Follow Gymnasium's world under random actions; return the largest differences."""
     import gymnasium
 
-    equations = physics.MODELS[name]()
+    equations = physics.MODELS[name](engine="mjx")
     look, env = judge(equations), gymnasium.make(NAMES[name])
     inner: Any = env.unwrapped
     rng, rows, paid, seen, ends = np.random.default_rng(1), [], 0.0, 0.0, 0

@@ -1,11 +1,11 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
 # pyright: reportOptionalSubscript=false, reportMissingImports=false
-"""MuJoCo's worlds through MJX: constants that follow the masses, and steps beside MuJoCo's own engine."""
+"""MuJoCo's worlds: constants that follow the masses, states and options, and steps of MJX beside MuJoCo's own."""
 
 import copy
-import importlib.util
 from types import SimpleNamespace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,27 +13,10 @@ import pytest
 
 from robustirl.envs import physics
 from robustirl.envs.physics import mujoco as module
-from robustirl.envs.physics.mujoco import (
-    FACTORS,
-    MujocoEquations,
-    _action_bounds,
-    _integrator,
-    _iterations,
-    _line,
-    _scale,
-)
+from robustirl.envs.physics.mujoco import MujocoEquations, _line, as_engine
+from robustirl.envs.physics.mujoco_models import FACTORS
 from robustirl.errors import InvalidInputError
-
-installed = importlib.util.find_spec("mujoco") is not None and importlib.util.find_spec("mujoco.mjx") is not None
-needs_mujoco = pytest.mark.skipif(not installed, reason="mujoco and mujoco-mjx are not installed")
-
-
-@pytest.mark.skipif(installed, reason="mujoco is installed")
-def test_without_mujoco_the_command_that_installs_it_is_told():
-    with pytest.raises(
-        InvalidInputError, match=r"this needs mujoco and mujoco-mjx .*pip install 'robustirl\[mujoco\]'"
-    ):
-        physics.mujoco_world("hopper")
+from tests.envs.physics.bodies import needs_mjx, needs_mujoco, rod
 
 
 @needs_mujoco
@@ -73,7 +56,9 @@ def test_bad_models_and_names_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match=r"iterations\[0\] is 0"):
         physics.mujoco_world("hopper", iterations=(0, 4))
     with pytest.raises(InvalidInputError, match="iterations is 'fast', but two counts"):
-        _iterations("fast")
+        physics.mujoco_world("hopper", iterations="fast")
+    with pytest.raises(InvalidInputError, match="engine is 'bullet', but one of mujoco, mjx is needed"):
+        physics.mujoco_world("hopper", engine="bullet")
     with pytest.raises(InvalidInputError, match="neither a file nor one of inverted-double-pendulum"):
         physics.mujoco_world("hoper")
     (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom/></worldbody></mujoco>")
@@ -84,13 +69,13 @@ def test_bad_models_and_names_are_refused(tmp_path):
         physics.mujoco_world(tmp_path / "still.xml")
 
 
-@needs_mujoco
+@needs_mjx
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_step_is_that_of_mujocos_own_engine():
+def test_a_step_of_mjx_is_that_of_mujocos_own_engine():
     import mujoco
 
-    world = physics.mujoco_world("inverted-double-pendulum", mass=1.5)
+    world = physics.mujoco_world("inverted-double-pendulum", mass=1.5, engine="mjx")
     model = copy.deepcopy(world.equations.model)  # Worlds share it.
     for name in ("body_mass", "body_inertia", "body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0"):
         getattr(model, name)[:] = world.parameters["model"][name]
@@ -107,75 +92,48 @@ def test_a_step_is_that_of_mujocos_own_engine():
 @needs_mujoco
 @pytest.mark.filterwarnings("ignore")
 def test_steps_of_the_contact_solver_are_those_asked_for():
-    told = {None: (4, 8), (1, 4): (1, 4)}
-    for given, expected in told.items():
-        option = physics.mujoco_world("hopper", fast=True, iterations=given).equations.model.opt
-        assert (option.iterations, option.ls_iterations) == expected
+    # MuJoCo's own solver stops when it has converged; one hundred steps are its limit.
+    told = {("mjx", None): (4, 8), ("mujoco", None): (100, 50), ("mjx", (1, 4)): (1, 4), ("mujoco", (1, 4)): (1, 4)}
+    for (engine, given), expected in told.items():
+        option = physics.mujoco_world("hopper", fast=True, iterations=given, engine=engine).equations.model.opt
+        assert (option.iterations, option.ls_iterations, option.integrator) == (*expected, 0)
+    assert physics.mujoco_world("hopper", iterations=[1, 4]).equations.model.opt.integrator == 1
 
 
-# What needs no engine, on the tables of a model: a torso (1) with an arm (2), and a floor that is the world's (0).
+def test_the_engine_is_the_faster_one_of_the_device(monkeypatch):
+    assert as_engine(None) == "mujoco"
+    monkeypatch.setattr(module.jax, "default_backend", lambda: "gpu")
+    assert [as_engine(engine) for engine in (None, "mujoco", "mjx")] == ["mjx", "mujoco", "mjx"]
 
 
-def _tables():
-    return SimpleNamespace(
-        nbody=3,
-        body_parentid=np.array([0, 0, 1]),
-        geom_bodyid=np.array([0, 1, 2]),
-        dof_bodyid=np.array([1, 2]),
-        body_mass=np.array([0.0, 2.0, 3.0]),
-        body_inertia=np.full((3, 3), 4.0),
-        body_pos=np.ones((3, 3)),
-        body_ipos=np.ones((3, 3)),
-        geom_friction=np.ones((3, 3)),
-        geom_pos=np.ones((3, 3)),
-        geom_size=np.ones((3, 3)),
-        dof_damping=np.array([1.0, 5.0]),
-        opt=SimpleNamespace(gravity=np.array([0.0, 0.0, -9.81])),
-    )
-
-
-@pytest.mark.parametrize(
-    ("kind", "changed"),
-    [
-        ("mass", {"body_mass": [0, 2, 6], "body_inertia": [[4] * 3, [4] * 3, [8] * 3]}),
-        ("friction", {"geom_friction": [[1, 1, 1], [1, 1, 1], [2, 1, 1]]}),
-        ("damping", {"dof_damping": [1, 10]}),
-        (
-            "length",
-            {
-                "body_ipos": [[1] * 3, [1] * 3, [2] * 3],
-                "geom_pos": [[1] * 3, [1] * 3, [2] * 3],
-                "geom_size": [[1, 1, 1], [1, 1, 1], [1, 2, 1]],
-                "body_inertia": [[4] * 3, [4] * 3, [16] * 3],
-            },
-        ),
-    ],
-)
-def test_a_factor_of_one_body_changes_what_is_its_own(kind, changed):
-    model, before = _tables(), _tables()
-    _scale(model, kind, np.array([2]), 2.0)
-    for name, array in vars(before).items():
-        if isinstance(array, np.ndarray):
-            np.testing.assert_array_equal(getattr(model, name), changed.get(name, array), err_msg=name)
-
-
-def test_factors_of_all_bodies_leave_the_world_as_it_is():
-    model = _tables()
-    for kind in ("length", "gravity"):
-        _scale(model, kind, np.arange(3), 3.0)
-    moved = [[1] * 3, [3] * 3, [3] * 3]  # The floor stays.
-    np.testing.assert_array_equal(model.geom_pos, moved)
-    np.testing.assert_array_equal(model.body_ipos, moved)
-    np.testing.assert_array_equal(model.geom_size, [[1, 1, 1], [1, 3, 1], [1, 3, 1]])
-    np.testing.assert_array_equal(model.body_pos, [[1] * 3, [1] * 3, [3] * 3])  # The torso hangs from the world itself.
-    np.testing.assert_array_equal(model.body_inertia, [[4] * 3, [36] * 3, [36] * 3])
-    np.testing.assert_allclose(model.opt.gravity, [0, 0, -29.43])
+@needs_mjx
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("length", [1.0, 1.5])
+def test_both_engines_take_the_same_steps_of_a_body_of_ones_own(tmp_path, length):
+    """With activations, a contact that the file names, joints beside the origins of their bodies, and each factor."""
+    (tmp_path / "rod.xml").write_text(rod(height=0.5 * length).replace('type="plane"', 'type="plane" friction="0.5"'))
+    given = {"mass": 1.5, "damping": 2.0, "friction": 0.5, "gravity": 0.8, "length": length}
+    worlds = [
+        physics.mujoco_world(
+            MujocoEquations("rod", tmp_path / "rod.xml", frame_skip=2, iterations=(50, 50), engine=engine), **given
+        )
+        for engine in ("mujoco", "mjx")
+    ]
+    states = [np.asarray(world.initial(key=jax.random.key(0))) for world in worlds]
+    steps = [eqx.filter_jit(world.step) for world in worlds]
+    for index in range(60):
+        action = np.array([0.3, 1.0 if index < 30 else -1.0])
+        states = [step(state, action, np.zeros(1)) for step, state in zip(steps, states, strict=True)]
+    ours, theirs = (np.asarray(state)[:6] for state in states)
+    assert abs(ours[4]) > 0.1  # The slow motor is on.
+    np.testing.assert_allclose(ours[:5], theirs[:5], rtol=1e-6, atol=1e-7)
 
 
 def _equations(**parts):
     """Return equations over tables in place of a model: two positions, one velocity, and its acceleration."""
     equations = object.__new__(MujocoEquations)
-    model = SimpleNamespace(nq=2, nv=1, qpos0=np.array([0.5, -1.0]), opt=SimpleNamespace(timestep=0.25))
+    model = SimpleNamespace(nq=2, nv=1, na=0, qpos0=np.array([0.5, -1.0]), opt=SimpleNamespace(timestep=0.25))
     given = {"name": "arm", "model": model, "bodies": ("world", "torso", "arm"), "frame_skip": 3, "noise": 0.1}
     given |= {"defaults": dict.fromkeys(FACTORS, 1.0), "_observe": None, "_reward": None, "_terminal": None}
     vars(equations).update(given | parts)
@@ -221,22 +179,7 @@ def test_factors_that_are_none_are_refused(value):
         _equations().check({"mass:arm": value})
 
 
-def test_options_of_the_engine():
-    assert _iterations([1, 2]) == (1, 2)
-    for given in ((1,), (1, 2, 3), "12"):
-        with pytest.raises(InvalidInputError, match="two counts are needed"):
-            _iterations(given)
-    for given in ((0, 1), (1, 0)):
-        with pytest.raises(InvalidInputError, match=rf"iterations\[{given.index(0)}\] is 0"):
-            _iterations(given)
-    engine = SimpleNamespace(mjtIntegrator=SimpleNamespace(mjINT_EULER=0, mjINT_RK4=1, mjINT_IMPLICITFAST=3))
-    assert [_integrator(engine, name) for name in ("euler", "rk4", "implicitfast")] == [0, 1, 3]
-    with pytest.raises(InvalidInputError, match="integrator is 'heun', but one of euler, rk4, implicitfast is needed"):
-        _integrator(engine, "heun")
-    model = SimpleNamespace(nu=2, actuator_ctrllimited=[1, 0], actuator_ctrlrange=[[-0.4, 0.6], [0.0, 0.0]])
-    np.testing.assert_array_equal(_action_bounds(model), [[-0.4, -1], [0.6, 1]])
-    with pytest.raises(InvalidInputError, match="the model has no actuators"):
-        _action_bounds(SimpleNamespace(nu=0))
+def test_a_capsule_is_a_line():
     turned = np.array([[0.0, 1, 0.6], [0, 0, 0.0], [1, 0, 0.8]]).ravel()
     np.testing.assert_allclose(_line(np.array([1.0, 2.0, 3.0]), turned, 0.5), [[0.7, 2.6], [1.3, 3.4]])
 
@@ -252,7 +195,9 @@ def test_equations_take_the_options_they_are_given(monkeypatch):
             return SimpleNamespace(name=("world", "arm")[index])
 
     engine = SimpleNamespace(MjModel=Model, mjtIntegrator=SimpleNamespace(mjINT_EULER=0))
-    monkeypatch.setattr(module, "_mujoco", lambda: engine)
+    monkeypatch.setattr(module, "require_mujoco", lambda: engine)
+    monkeypatch.setattr(module, "load_model", lambda model: model)
+    monkeypatch.setattr(module, "NativeEngine", lambda *given: given)
     plain = module.MujocoEquations("arm", Model(), horizon=1, frame_skip=1)
     assert vars(plain.model.opt) == {"iterations": 100, "ls_iterations": 50, "integrator": 3}
     assert (plain.horizon, plain.frame_skip, plain.bodies) == (1, 1, ("world", "arm"))
