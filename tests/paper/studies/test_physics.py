@@ -12,7 +12,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.paper.figures import physics as physics_figures
 from robustirl.paper.studies import physics
 from robustirl.paper.studies.physics import PhysicsStudy, _read
-from robustirl.paper.studies.physics_experts import PhysicsExpertRecord
+from robustirl.paper.studies.physics_experts import PhysicsExpertRecord, read_experts
 from robustirl.paper.studies.physics_results import (
     RUN_COLUMNS,
     run_rows,
@@ -73,7 +73,8 @@ def test_runs_of_a_batch_that_train_alike_are_trained_once():
 def test_a_small_study_ends_with_its_tables_and_is_not_computed_twice(tmp_path, capsys):
     out, again = tmp_path / "out", tmp_path / "again"
     given = ["--expert-steps", "4096", "--steps", "4096", "--seeds", "2", "--factors", "1", "2", "--alphas", "1", "0.9"]
-    assert main(["study", "physics", *given, "--out", str(out), "--log-file", str(tmp_path / "log")]) == 0
+    here = ["--workers", "1", "--log-file", str(tmp_path / "log")]  # Other processes do not write to the log.
+    assert main(["study", "physics", *given, "--out", str(out), *here]) == 0
     trained = re.findall(r"(\d+) imitations, 4096 of 4096 steps", (tmp_path / "log").read_text())
     assert sum(map(int, trained)) == 10  # 2 x 2 x 2, and 2 randomized.
     table = (out / "physics-alpha.md").read_text()
@@ -155,7 +156,7 @@ def _packed_experts(tmp_path, specs):
     return tmp_path / "trained", pack_store(tmp_path / "trained", tmp_path / "experts.npz")
 
 
-def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch):
+def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch, caplog):
     study = PhysicsStudy(parameters=("mass",), factors=(1.0, 2.0), alphas=(1.0,), seeds=1)
     runs = study.requested()
     needed = study._needed(runs)
@@ -183,8 +184,13 @@ def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch):
     with pytest.raises(InvalidInputError, match="holds results of another request"):
         more._compute(Frame(out), [*needed, *runs])
     assert len(more._compute(Frame(out, extend=True), [*needed, *runs])) == 4
-    lacking = dataclasses.replace(more, factors=(1.0, 3.0))
-    with pytest.raises(InvalidInputError, match=r"experts.npz lacks 2 of 4 experts, the first of them .*factor=3.0"):
+    # Experts that a file has are taken from it, and the others are left to be trained; one that has none is refused.
+    with caplog.at_level("INFO", "robustirl"):
+        held = read_experts(file, study._needed(dataclasses.replace(study, factors=(1.0, 3.0)).requested()))
+    assert [(spec.factor, spec.attempt) for spec in held] == [(1.0, 0), (1.0, 1)]
+    assert caplog.messages == [f"2 of 4 experts are taken from {file}, and the others are trained"]
+    lacking = dataclasses.replace(more, expert_steps=999_424)
+    with pytest.raises(InvalidInputError, match=r"experts.npz has none of the 4 experts that are needed, .*steps=9994"):
         lacking.run(Frame(tmp_path / "lacking"))
     assert not (tmp_path / "lacking").exists()
 

@@ -49,8 +49,8 @@ def test_every_run_is_a_row_of_the_file():
     cells = dict(zip(RUN_COLUMNS, run_rows([record])[0], strict=True))
     assert (cells["world"], cells["factor"], cells["seed"], cells["steps"]) == ("hopper", 2.0, 1, 1)
     assert (cells["learner_return"], cells["expert_return"], cells["gap"]) == (60.13, 1.0, 0.0)
-    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-3:] == ("", "", "")
+    assert run_rows([dataclasses.replace(record, gap=float("nan"))])[0][-4:] == ("", "", "", "mjx")
     drawn = dataclasses.replace(record, learner_sampled=7.126, expert_sampled=8.0)
-    assert run_rows([drawn])[0][-2:] == (7.13, 8.0)
+    assert run_rows([drawn])[0][-3:-1] == (7.13, 8.0)
     (swapped,) = sampled_runs([record, drawn])  # Runs that were not measured so are left out.
     assert (swapped.learner_return, swapped.expert_return, swapped.spec) == (7.126, 8.0, record.spec)

@@ -205,35 +205,54 @@ def test_experts_of_a_world_are_trained_in_lockstep(monkeypatch, caplog):
     for name, stand_in in (("train_policies", train), ("measure_returns", measure), ("make_world", make_world)):
         monkeypatch.setattr(physics_experts, name, stand_in)
     monkeypatch.setattr(physics_experts, "arrays_of", lambda policy: {"policy": np.array(policy)})
-    specs = (*attempts_of("hopper", "mass", 1.0, 100), PhysicsExpertSpec("hopper", "mass", 2.0, 200, 4))
+    specs = (*attempts_of("walker-2d", "mass", 1.0, 100), PhysicsExpertSpec("walker-2d", "mass", 2.0, 200, 4))
     assert [(one.parameter, one.attempt) for one in specs] == [("", 0), ("", 1), ("mass", 4)]
     with caplog.at_level(logging.INFO, "robustirl"):
         found = PhysicsExpertContext().results(specs, 1)
     assert asked == {
-        "worlds": [("hopper",), ("hopper",), ("hopper", ("mass", 2.0))],
+        "worlds": [("walker-2d",), ("walker-2d",), ("walker-2d", ("mass", 2.0))],
         "steps": 100,
-        "config": physics_experts.scale_of("hopper").expert_ppo,
+        "config": physics_experts.scale_of("walker-2d").expert_ppo,
         "keys": [7, 8, 11],
         "judged": ([0, 1, 2], [11, 11, 11], 16),
     }
     assert [(one.record.mean_return, one.record.seconds) for one in found] == [(0.0, 0.0), (10.0, 0.0), (20.0, 0.0)]
     assert [int(one.arrays["policy"]) for one in found] == [0, 1, 2]
-    assert caplog.messages[0] == "hopper: 3 experts, 3 of 9 steps"
+    assert caplog.messages[0] == "walker-2d: 3 experts, 3 of 9 steps"
     assert caplog.messages[-1].endswith("earns 20")
     assert len(PhysicsExpertContext().results(specs[:1], 1)) == 1
 
 
-def test_a_level_is_a_batch_on_a_cpu_and_some_seeds_of_all_levels_are_one_on_an_accelerator(monkeypatch):
+def test_a_method_at_a_level_is_a_batch_on_a_cpu_and_some_seeds_of_all_are_one_on_an_accelerator(monkeypatch):
     cut = [{(spec.factor, spec.method) for spec in batch} for batch in batches(SPECS)]
-    known = ("alpha=0.9", "expert", "carried over", "untrained")
+    controls = ("expert", "carried over", "untrained")
     assert cut == [
-        {(1.0, method) for method in known},
-        {(factor, method) for factor in (1.0, 2.0) for method in ("cloned", "randomized")},
-        {(2.0, method) for method in known},
+        {(1.0, "alpha=0.9")},
+        {(1.0, method) for method in controls},
+        {(1.0, "cloned"), (2.0, "cloned")},
+        {(1.0, "randomized"), (2.0, "randomized")},
+        {(2.0, "alpha=0.9")},
+        {(2.0, method) for method in controls},
     ]
-    assert [len(batch) for batch in batches(SPECS)] == [8, 8, 8]
+    assert [len(batch) for batch in batches(SPECS)] == [2, 6, 4, 4, 2, 6]
+    # Where nothing differs the parameter does not matter; elsewhere it does, and so does the number of episodes.
+    more = [
+        *SPECS,
+        *specs_of("hopper", "friction", [1.0, 2.0], [0.9], 4, 2),
+        *specs_of("hopper", "mass", [1.0], [0.9], 1, 2),
+    ]
+    imitations = [batch for batch in batches(more) if batch[0].method == "alpha=0.9"]
+    assert [(batch[0].parameter, batch[0].factor, batch[0].episodes, len(batch)) for batch in imitations] == [
+        ("mass", 1.0, 4, 4),
+        ("mass", 2.0, 4, 2),
+        ("friction", 2.0, 4, 2),
+        ("mass", 1.0, 1, 2),
+    ]
+    experts = [expert for spec in SPECS for expert in spec.local_experts]
+    assert [len(batch) for batch in batches(list(dict.fromkeys(experts)))] == [1] * 8
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert [len(batch) for batch in batches(SPECS)] == [24]
+    assert [len(batch) for batch in batches(list(dict.fromkeys(experts)))] == [8]
     assert len(batches(specs_of("hopper", "mass", [1.0], [0.9], 4, 10))) == 1  # Ten seeds of Hopper are one batch.
     many = batches(specs_of("half-cheetah", "mass", [1.0, 2.0], [0.9], 4, 10))
     assert [{spec.seed for spec in batch} for batch in many] == [{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}]

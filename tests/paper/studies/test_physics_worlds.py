@@ -9,7 +9,7 @@ import pytest
 from robustirl.envs.physics.gymnasium_models import MODELS
 from robustirl.errors import InvalidInputError
 from robustirl.paper.studies import physics_worlds
-from robustirl.paper.studies.physics_worlds import ONE_STEP, SCALES, make_world, scale_of
+from robustirl.paper.studies.physics_worlds import ONE_STEP, SCALES, engine_of, make_world, scale_of
 
 installed = importlib.util.find_spec("mujoco") is not None and importlib.util.find_spec("mujoco.mjx") is not None
 needs_mujoco = pytest.mark.skipif(not installed, reason="mujoco and mujoco-mjx are not installed")
@@ -57,7 +57,11 @@ def test_parameters_are_multiples_of_the_usual_ones(monkeypatch):
     with pytest.raises(InvalidInputError, match="there is no world 'pendulum' in this study; choose among cart-pole"):
         make_world("pendulum")
     monkeypatch.setattr(physics_worlds.physics, "mujoco_world", lambda name, **options: (name, options))
+    # MuJoCo's own solver stops when it has converged.
+    assert make_world("hopper", mass=2.0) == ("hopper", {"fast": True, "engine": "mujoco", "mass": 2.0})
+    monkeypatch.setattr("jax.default_backend", lambda: "gpu")
     assert make_world("hopper", mass=2.0) == (
         "hopper",
-        {"fast": True, "iterations": SCALES["hopper"].iterations, "mass": 2.0},
+        {"fast": True, "iterations": SCALES["hopper"].iterations, "engine": "mjx", "mass": 2.0},
     )
+    assert [engine_of(name) for name in ("hopper", "double-pendulum")] == ["mjx", "jax"]

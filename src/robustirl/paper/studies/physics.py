@@ -55,8 +55,8 @@ class PhysicsStudy:
     experts: bool = False
     """Train the experts alone; the same command without this option and with --extend does the rest."""
     experts_from: Path | None = None
-    """Take the experts from this folder of the study, or from a file that it was packed into, wherever they were
-    trained, instead of training them."""
+    """Take the experts that this folder of the study has, or a file that it was packed into, wherever they were
+    trained; only the others are trained."""
     stores: tuple[Path, ...] = ()
     """Compute nothing: write the tables and figures of these folders of the study, wherever they were computed, of
     files that they were packed into, or of tables such as physics.csv. A run that several of them have is taken from

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -137,18 +137,22 @@ def experts_of(
 
 
 def read_experts(path: Path, specs: Iterable[PhysicsExpertSpec]) -> dict[PhysicsExpertSpec, RunResult]:
-    """Return some experts of a store or of a packed store; refuse one that lacks any of them."""
+    """Return those experts that a store or a packed store has; refuse one that has none."""
     path = as_path(path)
     with tempfile.TemporaryDirectory() as scratch:
         store = unpack_store(path, Path(scratch) / "store") if is_file(path) else Store.read(path)
         known = {result.record.spec: result for result in store.results(PHYSICS_EXPERT.name)}
     asked = list(specs)
-    if missing := [spec for spec in asked if spec not in known]:
+    missing = [spec for spec in asked if spec not in known]
+    if len(missing) == len(asked):
         raise InvalidInputError(
-            f"{path} lacks {len(missing)} of {len(asked)} experts, the first of them {missing[0]}; omit --experts-from"
-            " to train them, or give a store that has them."
+            f"{path} has none of the {len(asked)} experts that are needed, the first of which is {missing[0]}; omit"
+            " --experts-from to train them, or give a store that has them."
         )
-    return {spec: known[spec] for spec in asked}
+    found = {spec: known[spec] for spec in asked if spec in known}
+    if missing:
+        _LOG.info("%d of %d experts are taken from %s, and the others are trained", len(found), len(asked), path)
+    return found
 
 
 def arrays_of(policy: GaussianPolicy) -> dict[str, np.ndarray]:
@@ -175,6 +179,11 @@ def policy_from(arrays: Mapping[str, np.ndarray]) -> GaussianPolicy:
     return GaussianPolicy(weights, biases, jnp.asarray(arrays["log_deviation"]))
 
 
+def batch_key(spec: PhysicsExpertSpec) -> Hashable:
+    """Return what the experts of a batch share: the world; on a CPU every core trains one alone."""
+    return spec if jax.default_backend() == "cpu" else (spec.world, spec.steps)
+
+
 PHYSICS_EXPERT = register(
     Kind(
         "physics-expert",
@@ -182,11 +191,11 @@ PHYSICS_EXPERT = register(
         PhysicsExpertRecord,
         table="experts",
         activity="training experts",
-        cpu_batch=10_000,  # All levels of a world are one compiled program.
+        cpu_batch=10_000,
         gpu_batch=10_000,
-        min_batches_for_pool=1000,
+        min_batches_for_pool=2,
         warm_up=False,
-        batch_key=lambda spec: (spec.world, spec.steps),
+        batch_key=batch_key,
         program_key=lambda spec: spec.world,
         context_key=lambda _: None,
         make_context=lambda *_: PhysicsExpertContext(),

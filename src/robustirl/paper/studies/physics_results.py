@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robustirl._runtime import one_line, read_regular
+from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
 from robustirl.paper.statistics import interquartile_mean
 from robustirl.paper.studies.physics_runs import CARRIED, EXPERT, UNTRAINED, PhysicsRecord, PhysicsSpec
@@ -48,6 +49,7 @@ RUN_COLUMNS = (
     "gap",
     "learner_sampled",
     "expert_sampled",
+    "engine",
 )
 BASE = "alpha=1"
 JUDGED = ("learner_return", "expert_return")
@@ -189,6 +191,7 @@ def run_rows(records: Iterable[PhysicsRecord]) -> list[tuple[object, ...]]:
             _shown(record.gap, 4),
             _shown(record.learner_sampled, 2),
             _shown(record.expert_sampled, 2),
+            record.engine,
         )
         for record in records
     ]
@@ -225,8 +228,10 @@ def _run_of(row: Mapping[str, str]) -> PhysicsRecord:
     spec = PhysicsSpec(**{name: kinds[name](row[name]) for name in RUN_COLUMNS[:8]})  # pyright: ignore
     there, back = float(row["learner_return"]), float(row["expert_return"])
     # Earlier files have no drawn actions.
-    gap, *sampled = (float(row.get(name) or "nan") for name in ("gap", "learner_sampled", "expert_sampled"))
-    return PhysicsRecord(spec, there, back, gap, 0.0, *sampled)
+    gap, learner, expert = (float(row.get(name) or "nan") for name in ("gap", "learner_sampled", "expert_sampled"))
+    # Nor do they say what took the steps: it was MJX, or the equations of worlds that need no engine.
+    engine = row.get("engine") or ("jax" if spec.world in physics.names() else "mjx")
+    return PhysicsRecord(spec, there, back, gap, 0.0, learner, expert, engine)
 
 
 def summary_of(groups: Groups) -> list[str]:

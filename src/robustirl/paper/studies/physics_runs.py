@@ -17,7 +17,7 @@ from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
 from robustirl.irl import ImitationConfig, ImitationStep, clone_behavior_many, fit_imitation_many
 from robustirl.paper.studies.physics_experts import PhysicsExpertSpec, attempts_of, best_of, experts_of
-from robustirl.paper.studies.physics_worlds import make_world, scale_of
+from robustirl.paper.studies.physics_worlds import engine_of, make_world, scale_of
 from robustirl.sweeps import Kind, RunResult, Spec, register
 
 EXPERT, CARRIED, CLONED, RANDOMIZED, UNTRAINED = "expert", "carried over", "cloned", "randomized", "untrained"
@@ -115,6 +115,7 @@ class PhysicsRecord:
         learner_sampled: The mean return of drawn actions in the learner's world; NaN if it was not measured. Imitators
             of Hopper were seen whose mean actions fall at the start (275), where drawn ones go on (2068).
         expert_sampled: The same in the expert's world.
+        engine: What took the steps; see `engine_of`. Runs from before it was noted are of MJX.
     """
 
     spec: PhysicsSpec
@@ -124,6 +125,7 @@ class PhysicsRecord:
     seconds: float
     learner_sampled: float = math.nan
     expert_sampled: float = math.nan
+    engine: str = "mjx"
 
 
 def specs_of(
@@ -182,8 +184,8 @@ class PhysicsContext:
             for mean in (True, False)
         ]
         (there, back), (there_sampled, back_sampled) = (part.tolist() for part in returns)
-        rows = zip(specs, there, back, gaps, there_sampled, back_sampled, strict=True)
-        return [RunResult(PhysicsRecord(spec, a, b, gap, 0.0, c, d), {}) for spec, a, b, gap, c, d in rows]
+        rows, engine = zip(specs, there, back, gaps, there_sampled, back_sampled, strict=True), engine_of(first.world)
+        return [RunResult(PhysicsRecord(spec, a, b, gap, 0.0, c, d, engine), {}) for spec, a, b, gap, c, d in rows]
 
     def _policies(
         self, specs: Sequence[PhysicsSpec], expert: GaussianPolicy, seen: Mapping[Shown, Recordings]
@@ -281,13 +283,18 @@ def batch_key(spec: PhysicsSpec) -> tuple[object, ...]:
 
     On an accelerator some seeds of all methods, levels and parameters are a batch: it trains them in lockstep, and what
     is finished when time runs out is a whole study with fewer seeds. All such batches have one shape and share their
-    compiled programs; `TrainingScale.seeds_at_once` says how many seeds they have. On a CPU every level is a batch of
-    its own, and the methods that do not know the level are another one, so that they learn once for all levels.
+    compiled programs; `TrainingScale.seeds_at_once` says how many seeds they have.
+
+    On a CPU all seeds of a method at a level are a batch, and every core works on one of its own. Methods that do not
+    know the level learn once for all levels, and where nothing differs the parameter does not matter.
     """
     shared = spec.world, spec.expert_steps, spec.steps
     if jax.default_backend() != "cpu":
         return (*shared, spec.episodes, spec.seed // scale_of(spec.world).seeds_at_once)
-    return (*shared, None if spec.method in (RANDOMIZED, CLONED) else spec.factor)
+    if spec.method in (RANDOMIZED, CLONED):
+        return (*shared, spec.parameter, spec.method, spec.episodes)
+    level = "" if spec.factor == 1 else spec.parameter, spec.factor
+    return (*shared, *level, CONTROLS) if spec.method in CONTROLS else (*shared, *level, spec.method, spec.episodes)
 
 
 PHYSICS = register(
@@ -299,7 +306,7 @@ PHYSICS = register(
         activity="policies",
         cpu_batch=10_000,
         gpu_batch=1000,
-        min_batches_for_pool=1000,
+        min_batches_for_pool=4,
         warm_up=False,
         batch_key=batch_key,
         program_key=lambda spec: spec.world,
