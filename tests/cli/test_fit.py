@@ -214,8 +214,8 @@ def test_a_log_with_names_of_its_own_is_fitted(here, capsys):
     status, out, err = robustirl(line, capsys)
     assert status in (0, 1), err  # Few data: whoever asks is told not to rely on it.
     assert out.startswith(
-        "log.csv: 4 episodes in 12 rows; episode from 'trip', state from 'link', 3 states by name, steps by the order"
-        " of rows, no actions, ends not recorded."
+        "log.csv: 4 episodes in 12 rows; episode from 'trip', state from 'link', 3 states by name, as in house.npz,"
+        " steps by the order of rows, no actions, ends not recorded."
     )
     assert "4 of 4 end in a state that is absorbing" in out
     header, *rows = (here / "learned" / "policy.csv").read_text().splitlines()
@@ -230,7 +230,7 @@ def test_names_that_the_world_does_not_know_are_refused(here, capsys):
     line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --out learned"
     status, _, err = robustirl(line, capsys)
     assert status == 2
-    assert "log.csv names its states, as 'attic', but house.npz has no names for them" in " ".join(err.split())
+    assert "holds names, as 'hall' in line 2 of log.csv, but house.npz has no names for its states" in err
     status, _, err = robustirl("fit --env house.npz --demos log.csv --columns trip --out learned", capsys)
     assert status == 2
     assert "--columns is 'trip', but pairs as episode=trip,state=link are needed." in " ".join(err.split())

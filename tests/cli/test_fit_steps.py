@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from robustirl._runtime import OutputFolder
 from robustirl.cli import fit
 from robustirl.irl import Status, Trust
 from tests.cli.running import run_and_answer
@@ -78,7 +79,7 @@ def test_the_exit_status_of_a_fit_is_its_verdict(tmp_path, monkeypatch, bar, job
     assert (asked[0].environment, asked[0].steps, asked[0].seed, asked[0].arguments) == ("grid", 9, 3, {"size": 3})
     assert asked[0].table.first_state == 1
     interrupted = job.kept is True
-    assert written[0][0] == (job, out)
+    assert written[0][0] == (job, OutputFolder(out, out, new=True))
     assert written[0][1]["interrupted"] is interrupted
     assert written[0][1]["command"][:4] == ["robustirl", "fit", "--env", "grid"]
     assert bar == [

@@ -9,11 +9,15 @@ import pytest
 
 from robustirl.cli import imitate
 from robustirl.demonstrations import recording_sources
+from robustirl.envs import physics
+from robustirl.irl import ImitationConfig
 from tests.cli.running import run
 
 
 class Seen:
     """Recordings, as far as the command handles them."""
+
+    steps = 7
 
     def __init__(self, note="seen"):
         self.note = note
@@ -150,13 +154,18 @@ def test_imitate_takes_one_update_and_one_below_one(monkeypatch, tmp_path, refus
 
 
 def test_imitate_estimates_memory_by_steps(monkeypatch):
-    asked = []
+    asked, trained, fitted = [], [], []
     monkeypatch.setattr(imitate, "require_memory", lambda size, *words: asked.append((size, *words)))
-    imitate._require_memory(imitate.Imitate(attempts=3, episodes=5), 4096, 500)
-    assert asked == [
-        (2 * 3 * 4096 * 400, "--attempts 3", "take fewer"),
-        (5 * 500 * 400, "--episodes 5", "record fewer"),
-    ]
+    monkeypatch.setattr("robustirl.control.require_training", lambda *given, **sizes: trained.append(sizes))
+    monkeypatch.setattr("robustirl.irl.require_imitation", lambda *given, **sizes: fitted.append(sizes))
+    worlds, config = (physics.make("pendulum"), physics.make("cart-pole-swing-up")), ImitationConfig()
+    command = imitate.Imitate(attempts=3, episodes=5, expert_steps=9000)
+    for seen in (None, Seen()):
+        imitate._require_memory(command, config, worlds, seen)
+    learners = (2 * 3 * 4096 * 400, "--attempts 3", "take fewer")
+    assert asked == [learners, (5 * 250 * 400, "--episodes 5", "record fewer"), learners]
+    assert trained == [{"steps": 9000, "fits": 2}]  # No expert is trained whose steps were seen.
+    assert fitted == [{"width": 3, "steps": steps, "horizon": 200, "fits": 6} for steps in (5 * 250, 7)]
 
 
 def test_worlds_with_bodies_are_named_or_files(monkeypatch, tmp_path, refused):

@@ -54,11 +54,23 @@ def test_columns_are_pairs_and_named_once(tmp_path, refused):
     with refused("names state more than once"):
         parse_columns("state=a,state=b")
     for option in ("first_state", "first_action"):  # What the command line takes for an answer.
-        assert typing.get_args(typing.get_type_hints(LogOptions)[option]) == (0, 1)
+        assert typing.get_type_hints(LogOptions)[option] == typing.Literal[0, 1] | None
+
+
+def test_a_name_has_the_number_of_its_line(tmp_path, refused):
     names = tmp_path / "names.txt"
-    names.write_text("hall\n\n yard \n")
-    assert LogOptions(state_names=names).table_options().state_names == ["hall", "yard"]
+
+    def read(text):
+        names.write_bytes(text.encode())
+        return LogOptions(state_names=names).table_options().state_names
+
+    for end in ("\n", "\r\n", "\r"):
+        for text in ("hall{} yard ", "hall{}yard{}", "\ufeffhall{}yard{}{}  {}"):
+            assert read(text.format(*[end] * 5)) == ["hall", "yard"]
+        for text, line in (("hall{}{}yard{}", 2), ("{}hall{}", 1), ("hall{}yard{}  {}attic", 3)):
+            with refused(f"line {line} of", "is blank, which would move all later names by one"):
+                read(text.format(*[end] * 5))
+    assert read("a\x0cb\nc\x85d\ne\u2028f") == ["a\x0cb", "c\x85d", "e\u2028f"]  # No ends of lines.
     for text, count in (("hall\nhall\n", 2), ("\n", 0)):
-        names.write_text(text)
         with refused("must hold different names", f"it holds {count} lines"):
-            LogOptions(state_names=names).table_options()
+            read(text)

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -63,13 +64,21 @@ def test_json_on_a_full_standard_output_is_a_sentence(monkeypatch):
 
 
 @FULL
-def test_a_log_that_cannot_be_written_is_refused(refused):
+def test_a_log_that_cannot_be_written_is_refused(tmp_path, monkeypatch, refused):
+    opened = logging.FileHandler._open
+    # A disk that is full when the first line is written.
+    monkeypatch.setattr(logging.FileHandler, "_open", lambda self: filled(opened(self)))
     with (
-        refused("--log-file /dev/full cannot be written (No space left on device)"),
-        output(OutputOptions(log_file=Path("/dev/full")), "fit"),
+        refused(f"--log-file {tmp_path / 'run.log'} cannot be written (No space left on device)"),
+        output(OutputOptions(log_file=tmp_path / "run.log"), "fit"),
     ):
         pytest.fail("the command has begun")
     assert not logging.getLogger("robustirl").handlers
+
+
+def filled(stream):
+    os.dup2(os.open("/dev/full", os.O_WRONLY), stream.fileno())
+    return stream
 
 
 @FULL
@@ -118,13 +127,27 @@ def test_a_log_has_what_was_said_line_by_line(tmp_path):
     assert logging.getLogger("robustirl").level == logging.NOTSET
 
 
-def test_a_log_that_is_a_pipe_is_refused(tmp_path, refused):
-    os.mkfifo(tmp_path / "pipe")
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a socket"])
+def test_a_log_that_is_no_file_is_refused(here, refused, kind, linked):
+    place = Path("log")
+    match kind:
+        case "a pipe":
+            os.mkfifo(place)
+        case "a device":
+            place = Path("/dev/null")
+        case _:
+            with socket.socket(socket.AF_UNIX) as door:
+                door.bind("log")
+    if linked:
+        Path("link").symlink_to(place)
+        place = Path("link")
     with (
-        refused(f"--log-file {tmp_path / 'pipe'} cannot be written (it is a pipe, which would be waited for)"),
-        output(OutputOptions(log_file=tmp_path / "pipe"), "fit"),
+        refused(f"--log-file {place} cannot be written (it is {kind}, not a regular file)"),
+        output(OutputOptions(log_file=place), "fit"),
     ):
-        pass
+        pytest.fail("the command has begun")
+    assert not logging.getLogger("robustirl").handlers
 
 
 def test_options_of_all_commands_are_found_wherever_they_stand(refused):

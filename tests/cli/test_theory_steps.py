@@ -96,20 +96,22 @@ def save_text(path):
     return path
 
 
-def test_the_figure_is_written_to_the_folder_that_was_tried(pairs, here):
+def test_the_figure_is_written_to_the_folder_that_was_tried(pairs, here, monkeypatch):
+    monkeypatch.setattr(figures, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
     _, said, _ = run_and_answer(theory.run_theory, theory.Theory(out=Path("nowhere/../drawn")))
-    assert pairs["drawn"][0][1] == Path("drawn").resolve() / "theory-three-state"
-    assert said == "wrote nowhere/../drawn/theory-three-state.png\n"
+    assert Path("drawn/theory-three-state.svg").read_text() == "drawn"
+    assert said == "wrote nowhere/../drawn/theory-three-state.svg\n"
     assert [path.name for path in here.iterdir() if path.name in ("nowhere", "drawn")] == ["drawn"]
 
 
 def test_a_figure_that_cannot_be_written_is_one_sentence(pairs, here, monkeypatch, refused):
-    monkeypatch.setattr(figures, "save_figure", lambda figure, path: save_text(path))
+    monkeypatch.setattr(figures, "save_figure", lambda figure, path: os.mkfifo(path) or save_text(path))
     Path("drawn").mkdir()
-    os.mkfifo("drawn/theory-three-state")
-    with refused(
-        "drawn cannot be written to (theory-three-state is a pipe, not a regular file); choose another --out."
-    ):
+    sentence = "drawn cannot be written to (theory-three-state is a pipe, not a regular file); "
+    with refused(f"{sentence}choose another --out."):
+        run_and_answer(theory.run_theory, theory.Theory(out=Path("drawn")))
+    monkeypatch.setattr(theory, "report_pairs", lambda *_, **__: pytest.fail("it is there before the work"))
+    with refused(f"{sentence}remove it, or choose another --out."):
         run_and_answer(theory.run_theory, theory.Theory(out=Path("drawn")))
 
 

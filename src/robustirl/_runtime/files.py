@@ -62,6 +62,24 @@ def _member(file: Any, name: str) -> Any:
         raise ValueError(f"the header of its array {short_repr(name)} cannot be read") from None
 
 
+def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a JSON object; refuse two of one name.
+
+    It is for `json.loads(text, object_pairs_hook=unique_fields)`. Python's own reader keeps the last of two values.
+
+    Example:
+        >>> unique_fields([("a", 1), ("a", 2)])
+        Traceback (most recent call last):
+        ValueError: the field 'a' occurs more than once
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {short_repr(twice)} occurs more than once")
+    return found
+
+
 def one_line(error: BaseException) -> str:
     r"""Return the first sentence of an error without its period, for use in another sentence.
 

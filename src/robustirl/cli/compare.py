@@ -8,6 +8,7 @@ import numpy as np
 import tyro
 from rich.table import Table
 
+from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console, progress_bar
 from robustirl.cli.engines import HERE, Where, run_specs
 from robustirl.cli.reproduce import print_agreement
@@ -54,7 +55,8 @@ def run_compare(command: Compare) -> int:
         for name in dict.fromkeys(command.environments)
         for spec in grid_of_specs(name, PUBLISHED, steps=command.steps)
     )
-    outcome = run_specs(specs, command.out, command.where)
+    with reserved_folder(command.out, empty=False):
+        outcome = run_specs(specs, command.out, command.where)
     if not outcome.complete:
         return 130
     _print_agreement_by_panel(outcome.records)

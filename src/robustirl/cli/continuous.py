@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import tyro
 from rich.table import Table
 
-from robustirl._runtime import filled_whole
+from robustirl._runtime import filled_whole, reserved_folder
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.errors import InvalidInputError
@@ -95,12 +95,18 @@ def run_continuous(command: Continuous) -> int:
     everything = with_experts(specs)
     check_specs(everything)
     engine = engine_of(command.where)
-    outcome = run_with_progress(
-        lambda progress: reproduce_continuous(
-            specs, command.out, redraw=command.redraw, progress=progress, engine=engine, workers=command.where.workers
-        ),
-        len(everything),
-    )
+    with reserved_folder(command.out, empty=False):
+        outcome = run_with_progress(
+            lambda progress: reproduce_continuous(
+                specs,
+                command.out,
+                redraw=command.redraw,
+                progress=progress,
+                engine=engine,
+                workers=command.where.workers,
+            ),
+            len(everything),
+        )
     if not outcome.complete:
         return 130
     _print_cells([record for record in outcome.records if isinstance(record, ContinuousRecord)])

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from robustirl._runtime import filled_whole, require_output_folder
+from robustirl._runtime import OutputFolder, filled_whole, reserved_folder
 from robustirl.cli.console import console, say_files
 
 ARROWS = "↑→↓←"
@@ -45,12 +45,22 @@ class Demo:
 
 def run_demo(command: Demo) -> int:
     """Run the `demo` command."""
+    with reserved_folder(command.out) as place:
+        pictures = _show(place)
+    say_files(pictures)
+    console.print("Next: your own demonstrations with `robustirl fit`, or the page First fit.")
+    if command.open and _has_screen():
+        webbrowser.open(pictures[0].resolve().as_uri())
+    return 0
+
+
+def _show(place: OutputFolder) -> list[Path]:
+    """Learn with and without robustness, and return the pictures."""
     from robustirl import RobustIRL, envs
     from robustirl.demonstrations import sample_demonstrations
     from robustirl.planning import expert_policy, state_occupancy, total_return
     from robustirl.plotting import figure_fit, save_figure
 
-    require_output_folder(command.out)
     environment = envs.make(WORLD)
     noisy, world = environment.mdp(noise=EXPERT_NOISE), environment.mdp(noise=0.0)
     judged = environment.evaluation_mdp(0.0)
@@ -70,15 +80,10 @@ def run_demo(command: Demo) -> int:
         for row in np.asarray(model.predict(np.arange(world.num_states))).reshape(environment.shape):  # pyright: ignore
             console.print("  " + " ".join(ARROWS[action] for action in row))
     console.print(f"\n{models['robust'].judgment_}")
-    with filled_whole(command.out) as folder:
+    with filled_whole(place) as folder:
         occupancy = np.asarray(state_occupancy(world, models["robust"].policy_))
         files = save_figure(figure_fit(environment, models["robust"], occupancy), folder / "demo")
-    pictures = [command.out / path.name for path in files]
-    say_files(pictures)
-    console.print("Next: your own demonstrations with `robustirl fit`, or the page First fit.")
-    if command.open and _has_screen():
-        webbrowser.open(pictures[0].resolve().as_uri())
-    return 0
+    return [place.out / path.name for path in files]
 
 
 def _has_screen() -> bool:

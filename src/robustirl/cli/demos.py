@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,11 +15,11 @@ from robustirl import demonstrations
 from robustirl.cli.console import answer, console
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
-from robustirl.demonstrations import Demonstrations, require_place
+from robustirl.demonstrations import Demonstrations, reserved_place
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 from robustirl.planning import expert_policy
-from robustirl.reports import explain_noise
+from robustirl.reports import explain_noise, read_demonstrations
 
 MOST_STATES = 10  # How many of the most visited states are listed.
 
@@ -120,15 +121,20 @@ def run_demos(command: Demos) -> int:
 
 def run_convert(command: Convert) -> int:
     """Run the `convert` command."""
-    _require_new(command.target)
-    found, understood = demonstrations.load_with_note(command.source, command.table_options())
-    console.print(understood)
-    _write(found, command.target)
+    with _reserved(command.target) as save:
+        found, understood = demonstrations.load_with_note(command.source, command.table_options())
+        console.print(understood)
+        _write(found, command.target, save)
     return 0
 
 
 def _make(command: Make) -> None:
-    _require_new(command.out)
+    with _reserved(command.out) as save:
+        _write(_drawn(command), command.out, save)
+
+
+def _drawn(command: Make) -> Demonstrations:
+    """Let the expert act."""
     as_count("the number of episodes", command.episodes, 1)
     as_count("the horizon", command.horizon)
     environment = command.find(command.env, command.discount)
@@ -141,7 +147,7 @@ def _make(command: Make) -> None:
         environment.reward,
         kind=command.expert or environment.expert,
     )
-    drawn = demonstrations.sample_demonstrations(
+    return demonstrations.sample_demonstrations(
         environment.evaluation_mdp(command.noise, command.noise_model),
         policy,
         episodes=command.episodes,
@@ -149,14 +155,17 @@ def _make(command: Make) -> None:
         key=jax.random.key(as_seed("--seed", command.seed)),
         with_actions=not command.states_only,
     )
-    _write(drawn, command.out)
 
 
 def _inspect(command: Inspect) -> None:
-    found, understood = demonstrations.load_with_note(command.file, command.table_options())
-    if command.file.suffix in (".csv", ".parquet"):
+    environment = None if command.env is None else command.find(command.env)
+    if environment is None:
+        found, understood = demonstrations.load_with_note(command.file, command.table_options())
+    else:
+        found, understood = read_demonstrations(command.file, command.table_options(), environment)
+    if command.file.suffix in (".csv", ".tsv", ".parquet"):
         console.print(understood)
-    world = None if command.env is None else command.find(command.env).mdp()
+    world = None if environment is None else environment.mdp()
     if world is not None:
         found.check_against(world)
     console.print(found.describe())
@@ -196,14 +205,22 @@ def _visits(found: Demonstrations) -> Table:
     return table
 
 
-def _write(found: Demonstrations, path: Path) -> None:
-    demonstrations.save(found, path)
+def _write(found: Demonstrations, path: Path, save: Callable[[Demonstrations], object]) -> None:
+    save(found)
     console.print(f"wrote {path}: {found.describe()}")
     answer(episodes=len(found), transitions=found.num_transitions, files=[str(path)])
+
+
+@contextlib.contextmanager
+def _reserved(path: Path) -> Iterator[Callable[[Demonstrations], object]]:
+    """Reserve a path at which nothing is yet; yield what saves there."""
+    _require_new(path)
+    with reserved_place(path) as save:
+        _require_new(path)  # Another command may have ended since.
+        yield save
 
 
 def _require_new(path: Path) -> None:
     with contextlib.suppress(OSError):  # The check of the place says what is wrong with it.
         if path.exists():
             raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")
-    require_place(path)

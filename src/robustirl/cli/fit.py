@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 import tyro
 
-from robustirl._runtime import hold_interrupts, require_output_folder
+from robustirl._runtime import OutputFolder, hold_interrupts, reserved_folder
 from robustirl.cli.console import INTERRUPTED, answer, console, errors, progress_bar
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
@@ -73,7 +73,11 @@ class Fit(LogOptions, WorldOptions):
 
 def run_fit(command: Fit) -> int:
     """Run the `fit` command."""
-    require_output_folder(command.out)
+    with reserved_folder(command.out) as place:
+        return _fit(command, place)
+
+
+def _fit(command: Fit, place: OutputFolder) -> int:
     total = as_count("--steps", command.steps)
     if total == 0:
         raise InvalidInputError("--steps is 0, but learning takes at least one step; omit it for the default, 200.")
@@ -99,7 +103,7 @@ def run_fit(command: Fit) -> int:
         taken = max(int(verdict.steps), 1)
         progress.update(task, completed=taken, total=taken, description=f"{verdict.status} after {taken} steps")
     with hold_interrupts():
-        written = write_fit(job, command.out, command=command_words(command), interrupted=interrupted)
+        written = write_fit(job, place, command=command_words(command), interrupted=interrupted)
     console.print(job.model.summary())
     for path in written:
         console.print(f"wrote {path}")

@@ -8,14 +8,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from robustirl._runtime import filled_whole, require_memory, require_output_folder, short_repr, single_precision
+from robustirl._runtime import filled_whole, require_memory, reserved_folder, short_repr, single_precision
 from robustirl.cli.console import PhaseBars, console, say_files
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 
 MOST_ATTEMPTS = 1000
 LARGEST_PARAMETER = 1e6  # Beyond, steps in single precision end in infinities.
-NO_PARAMETERS = ("self", "which", "discount", "fast", "iterations")  # Arguments of those who make worlds.
+NO_PARAMETERS = ("self", "which", "discount", "fast", "iterations", "engine")  # Arguments of those who make worlds.
 BYTES_PER_STEP = 400  # Of a recorded or learned step, roughly: what is seen, done and paid, with copies.
 EXPERTS = 2
 """Experts that are trained side by side, of which the better is shown: of six single ones one failed to swing up."""
@@ -74,21 +74,30 @@ def run_imitate(command: Imitate) -> int:
         raise InvalidInputError(f"--steps and --expert-steps need at least {config.ppo.batch} steps, one update.")
     world = _world(command.env, _parameters("--physics", command.physics))
     home = _world(command.env, _parameters("--expert-physics", command.expert_physics))
-    _require_memory(command, config.ppo.batch, home.horizon)
     seen = None if command.demos is None else _read(command.demos)
-    require_output_folder(command.out)
-    with filled_whole(command.out) as folder:
+    _require_memory(command, config, (world, home), seen)
+    with reserved_folder(command.out) as place, filled_whole(place) as folder:
         files = _imitate(command, (world, home), seen, config, seed, folder)
     say_files([command.out / name for name in files])
     return 0
 
 
-def _require_memory(command: Imitate, batch: int, horizon: int) -> None:
+def _require_memory(command: Imitate, config: Any, worlds: tuple[Any, Any], seen: Any) -> None:
     """Refuse more attempts or episodes than memory holds, before anything is trained."""
-    learners = 2.0 * command.attempts * batch * BYTES_PER_STEP
+    from robustirl.control import require_training, world_width
+    from robustirl.irl import require_imitation
+
+    world, home = worlds
+    learners = 2.0 * command.attempts * config.ppo.batch * BYTES_PER_STEP
     require_memory(learners, f"--attempts {command.attempts}", "take fewer")
-    recorded = float(command.episodes) * horizon * BYTES_PER_STEP
-    require_memory(recorded, f"--episodes {command.episodes}", "record fewer")
+    if seen is None:
+        recorded = float(command.episodes) * home.horizon * BYTES_PER_STEP
+        require_memory(recorded, f"--episodes {command.episodes}", "record fewer")
+        require_training(home, config.ppo, steps=command.expert_steps, fits=EXPERTS)
+    steps = command.episodes * home.horizon if seen is None else seen.steps
+    require_imitation(
+        world, config, width=world_width(world), steps=steps, horizon=world.horizon, fits=2 * command.attempts
+    )
 
 
 def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, seed: int, folder: Path) -> list[str]:

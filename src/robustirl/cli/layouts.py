@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
+from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console
 from robustirl.cli.engines import HERE, Where, run_specs
 from robustirl.envs import UNIFORM_STATE
@@ -15,6 +16,7 @@ from robustirl.mdp import as_count
 from robustirl.paper.finite.layouts import Interval, Shape, settled_layouts, shapes
 from robustirl.paper.finite.layouts_report import MEASURES, draw_layouts, write_layout_tables
 from robustirl.paper.finite.specs import PAPER_ALPHAS, PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, grid_of_specs
+from robustirl.sweeps import writing_to
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +63,16 @@ def run_layouts(command: Layouts) -> int:
         seeds=range(as_count("--layouts", command.layouts, 4)),
         steps=command.steps,
     )
-    outcome = run_specs(specs, command.out, command.where)
-    if not outcome.complete:
-        return 130
-    records = outcome.records
-    settled = settled_layouts(records)
-    for path in [*write_layout_tables(records, command.out), *draw_layouts(records, command.noise_model, command.out)]:
+    with reserved_folder(command.out, empty=False):
+        outcome = run_specs(specs, command.out, command.where)
+        if not outcome.complete:
+            return 130
+        records = outcome.records
+        settled = settled_layouts(records)
+        with writing_to(command.out):
+            written = write_layout_tables(records, command.out)
+            written += draw_layouts(records, command.noise_model, command.out)
+    for path in written:
         console.print(f"wrote {path}")
     console.print(
         f"{len(settled)} of {command.layouts} layouts are settled: their optimal policy ends in cells"

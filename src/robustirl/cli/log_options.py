@@ -1,6 +1,7 @@
 """The options of every command that reads a table of demonstrations: how its columns are called and numbered."""
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -16,10 +17,10 @@ class LogOptions:
     columns: str | None = None
     """The table's own names of columns, by ours: episode=trip,state=link. Ours are episode, state, and if there are
     any step, action, terminated."""
-    first_state: Literal[0, 1] = 0
-    """The number of the first state in the table."""
-    first_action: Literal[0, 1] = 0
-    """The number of the first action in the table."""
+    first_state: Literal[0, 1] | None = None
+    """The number of the first state in the table; 0 if omitted."""
+    first_action: Literal[0, 1] | None = None
+    """The number of the first action in the table; 0 if omitted."""
     time_step: float | None = None
     """Seconds between two steps, for tables with a column time (numbers, or timestamps such as 2024-05-01 08:30:00)."""
     separator: str | None = None
@@ -45,13 +46,20 @@ class LogOptions:
 
 
 def _read_names(path: Path | None) -> list[str] | None:
-    """Return the lines of a text file."""
+    """Return the lines of a text file; the number of a name is the number of its line."""
     if path is None:
         return None
     try:
-        words = [line.strip() for line in read_regular(path).decode("utf-8-sig").splitlines()]
+        text = read_regular(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); give a text file of names.") from None
+    # Only at the ends of lines: Python's splitlines cuts at further characters, which may be part of a name.
+    words = [line.strip() for line in re.split(r"\r\n|\r|\n", text.rstrip())]
+    if "" in words and len(words) > 1:
+        raise InvalidInputError(
+            f"line {words.index('') + 1} of {path} is blank, which would move all later names by one; name every number"
+            " in a line of its own."
+        )
     words = [word for word in words if word]
     if len(set(words)) < len(words) or not words:
         raise InvalidInputError(f"{path} must hold different names, one a line; it holds {len(words)} lines.")

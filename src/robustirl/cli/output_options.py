@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from robustirl._runtime import require_appendable
 from robustirl.cli.console import console, errors, take_answers
 from robustirl.cli.stream import guarded_stdout
 from robustirl.errors import InvalidInputError
@@ -129,8 +130,7 @@ def _log_to(path: Path, name: str) -> Iterator[None]:
     """Append to a file what the library logs, and what the command says, a line each."""
     log = logging.getLogger("robustirl")
     try:
-        if path.is_fifo():
-            raise OSError(0, "it is a pipe, which would be waited for")
+        require_appendable(path)
         handler = _Log(path, log.makeRecord(log.name, logging.INFO, "", 0, f"robustirl {name}", (), None))
     except OSError as error:
         raise InvalidInputError(

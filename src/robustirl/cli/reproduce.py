@@ -9,6 +9,7 @@ import tyro
 from rich.table import Table
 
 from robustirl import envs
+from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.cli.world_options import NAMES
@@ -25,7 +26,7 @@ from robustirl.paper.finite.specs import (
     PAPER_LEARNER_NOISES,
     Record,
 )
-from robustirl.sweeps import check_specs
+from robustirl.sweeps import Engine, check_specs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,9 +126,14 @@ def _values(kept: object) -> str:
 def run_reproduce(command: Reproduce) -> int:
     """Run the `reproduce` command."""
     plan = plan_of(command)
+    engine = engine_of(command.where)
+    with reserved_folder(command.out, empty=False):
+        return _reproduce(command, plan, engine)
+
+
+def _reproduce(command: Reproduce, plan: Plan, engine: Engine | None) -> int:
     for line in departures(command, plan):
         console.print(line)
-    engine = engine_of(command.where)
     outcome = run_with_progress(
         lambda progress: reproduce(
             plan, command.out, redraw=command.redraw, progress=progress, engine=engine, workers=command.where.workers

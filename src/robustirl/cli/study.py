@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from robustirl._runtime import require_output_folder
+from robustirl._runtime import reserved_folder
 from robustirl.cli.console import PhaseBars, console, errors, say_files, say_outcome
 from robustirl.cli.engines import HERE, Where, engine_of
 
@@ -81,10 +81,16 @@ def _command(name: str, options: Any) -> Any:
 
 def run_study(request: StudyRequest) -> int:
     """Run the `study` command."""
-    from robustirl.paper.studies import Frame, StudyInterrupted, require_options
+    from robustirl.paper.studies import require_options
 
     require_options(request.options)
-    require_output_folder(request.out, empty=False)
+    with reserved_folder(request.out, empty=False):
+        return _study(request)
+
+
+def _study(request: StudyRequest) -> int:
+    from robustirl.paper.studies import Frame, StudyInterrupted
+
     if request.former is not None:
         now = request.name.replace("_", "-")
         errors.print(f"robustirl: the study {request.former} is now called {now}.")

@@ -9,8 +9,8 @@ import numpy as np
 import tyro
 from rich.table import Table
 
-from robustirl import demonstrations, envs
-from robustirl._runtime import one_line, require_output_folder
+from robustirl import envs
+from robustirl._runtime import OutputFolder, one_line, reserved_folder
 from robustirl.cli.console import answer, console
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
@@ -22,6 +22,7 @@ from robustirl.reports import (
     DemonstrationsReport,
     Learned,
     PairReport,
+    read_demonstrations,
     read_occupancy,
     report_demonstrations,
     report_guarantee,
@@ -93,9 +94,18 @@ def run_theory(command: Theory) -> int:
     if command.occupancy is not None or command.demos is not None:
         _require_no_expert(command)
         return _from_occupancy(command, environment) if command.demos is None else _from_demos(command, environment)
-    folder = None if command.out is None else require_output_folder(command.out, empty=False)
     if command.sweep is not None and command.out is None:
         raise InvalidInputError("--sweep is for the figure; name a folder for it with --out.")
+    if command.out is None:
+        _report_pairs(command, environment)
+        return 0
+    with reserved_folder(command.out, empty=False) as place:
+        _draw(_report_pairs(command, environment), command, environment, place)
+    return 0
+
+
+def _report_pairs(command: Theory, environment: envs.Environment) -> list[PairReport]:
+    """Print what the theory says of the two worlds; return reports of all that are to be drawn."""
     noise = EXPERT_NOISE if command.expert_noise is None else command.expert_noise
     axis = PAPER_EXPERT_NOISES if command.sweep is None else command.sweep
     noises = list(dict.fromkeys([noise, *(axis if command.out else ())]))
@@ -116,22 +126,24 @@ def run_theory(command: Theory) -> int:
         returns={"standard": _return(first.standard), "robust": _return(first.robust), "best": first.optimal_return},
         alpha=first.robust.alpha,
     )
-    if command.out is not None and folder is not None:
-        from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
+    return reports
 
-        model = command.noise_model or environment.noise_models[0]
-        note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
-        figure = figures.figure_theory(environment, reports, note)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            written = figures.save_figure(figure, folder / f"theory-{_file_name(environment.name)}")
-        except OSError as error:
-            raise InvalidInputError(
-                f"{command.out} cannot be written to ({error.strerror or one_line(error)}); choose another --out."
-            ) from None
-        for path in written:
-            console.print(f"wrote {command.out / path.name}")
-    return 0
+
+def _draw(reports: list[PairReport], command: Theory, environment: envs.Environment, place: OutputFolder) -> None:
+    """Write the figure."""
+    from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
+
+    model = command.noise_model or environment.noise_models[0]
+    note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
+    figure = figures.figure_theory(environment, reports, note)
+    try:
+        written = figures.save_figure(figure, place.folder / f"theory-{_file_name(environment.name)}")
+    except OSError as error:
+        raise InvalidInputError(
+            f"{place.out} cannot be written to ({error.strerror or one_line(error)}); choose another --out."
+        ) from None
+    for path in written:
+        console.print(f"wrote {place.out / path.name}")
 
 
 def _file_name(world: str) -> str:
@@ -180,7 +192,7 @@ def _from_occupancy(command: Theory, environment: envs.Environment) -> int:
 def _from_demos(command: Theory, environment: envs.Environment) -> int:
     """Return the same from demonstrations, whose occupancy is an estimate with an error."""
     assert command.demos is not None
-    given, understood = demonstrations.load_with_note(command.demos, command.table_options())
+    given, understood = read_demonstrations(command.demos, command.table_options(), environment)
     learner = environment.mdp(command.learner_noise, command.noise_model)
     tail = command.tail or "chain"
     if command.guarantee:

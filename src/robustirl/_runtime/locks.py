@@ -1,0 +1,126 @@
+"""Locks between processes: they end with their process, killed or not, and follow no links.
+
+Where the system or the file system has none (Windows; folders on NFS), work goes on without a lock: two commands then
+do the same work, as one after the other would.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from robustirl._runtime.reading import file_kind
+from robustirl.errors import InvalidInputError
+
+KEPT_CHARACTERS = 50
+"""How much of a file's name a hidden name beside it keeps: with four bytes a character, what any file system takes."""
+ATTEMPTS = 100
+"""How often a lock is tried whose file or folder is replaced or removed meanwhile."""
+NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP, errno.EACCES)
+"""What file systems without locks on a folder answer, and what a folder does that may not be listed."""
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, taken: str) -> Iterator[None]:
+    """Hold a lock file while the context lasts.
+
+    Args:
+        path: The lock file. It is made if needed, never emptied or removed, and must be a regular file.
+        taken: The sentence of the error if another process holds it.
+    """
+    with _held(lambda: _open_file(path), path, taken):
+        yield
+
+
+@contextlib.contextmanager
+def exclusive_beside(path: Path, taken: str) -> Iterator[None]:
+    """Hold a hidden lock file beside a file while the context lasts, and remove it.
+
+    After a kill it stays, empty, and the next command takes and removes it.
+
+    Args:
+        path: What is to be written; it need not exist, but its folder must.
+        taken: The sentence of the error if another process holds it.
+    """
+    # The whole name decides, also where it is too long to be kept.
+    own = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    lock = path.parent / f".{path.name[:KEPT_CHARACTERS]}.{own}.lock"
+    with _held(lambda: _open_file(lock), lock, taken) as locked:
+        try:
+            yield
+        finally:
+            if locked:
+                # While it is held: who has opened it meanwhile finds that it is gone, and makes a new one.
+                with contextlib.suppress(OSError):
+                    lock.unlink()
+
+
+@contextlib.contextmanager
+def exclusive_folder(folder: Path, taken: str) -> Iterator[None]:
+    """Hold the lock of a folder itself while the context lasts; no file is needed for it.
+
+    Raises:
+        FileNotFoundError: If the folder is removed before it is locked.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with _held(lambda: os.open(folder, flags), folder, taken, may_lack_locks=True):
+        yield
+
+
+@contextlib.contextmanager
+def _held(opened: Callable[[], int], path: Path, taken: str, *, may_lack_locks: bool = False) -> Iterator[bool]:
+    """Hold the lock of what is opened; yield whether there are locks."""
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    handle = -1
+    try:
+        for _ in range(ATTEMPTS):
+            try:
+                handle = opened()
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InvalidInputError(taken) from None
+            except OSError as error:
+                if not may_lack_locks or error.errno not in NO_LOCKS:
+                    raise
+                break
+            if _is_still_there(handle, path):
+                yield True
+                return
+            os.close(handle)  # It was replaced or removed before it was locked.
+            handle = -1
+        else:
+            raise InvalidInputError(taken)
+        yield False
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _open_file(path: Path) -> int:
+    """Open a lock file, and make it if needed; refuse what is not a regular file."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError:
+        if path.is_symlink():
+            raise InvalidInputError(f"{path} is a link, which a lock must not be; remove it.") from None
+        raise
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise InvalidInputError(f"{path} is {file_kind(mode)}, which a lock must not be; remove it.")
+    return handle
+
+
+def _is_still_there(handle: int, path: Path) -> bool:
+    """Return whether the path leads to what was opened."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except OSError:
+        return False
