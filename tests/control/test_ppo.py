@@ -64,7 +64,9 @@ def test_the_opponent_learns_from_its_own_steps_alone():
             lengths=jnp.ones(shape, int),
         )
         step = eqx.filter_jit(
-            lambda segment: improve(agents, segment, segment.paid, jnp.array(0.9), config, 1, jax.random.key(1))
+            lambda segment: improve(
+                agents, segment, segment.paid, jnp.array(0.9), config, jnp.ones((), int), jax.random.key(1)
+            )
         )
         alone, other = step(both), step(eqx.tree_at(lambda s: s.by_player, both, ~both.by_player))
     same = jax.tree.map(lambda a, b: bool((a == b).all()), alone.players, agents.players)

@@ -122,7 +122,7 @@ def _slopes(function, parts):
 def _learned(agents, segment):
     """Return one of three updates."""
     keys = jax.random.split(jax.random.key(1))
-    return learn(agents, WorldReward(), (), segment, jnp.array(DISCOUNT), CONFIG, 3, *keys)
+    return learn(agents, WorldReward(), (), segment, jnp.array(DISCOUNT), CONFIG, jnp.asarray(3), *keys)
 
 
 def test_an_update_of_ppo_is_that_of_the_formulas():
@@ -185,7 +185,7 @@ def test_an_absurd_segment_changes_nothing():
 
 def test_the_rate_of_ppo_falls_linearly_to_its_last_share():
     config = dataclasses.replace(CONFIG, epochs=2, minibatches=2, final_rate=0.2)
-    rule = _rule(config, 0.5, 3)  # Twelve steps.
+    rule = _rule(config, 0.5, jnp.asarray(3))  # Twelve steps.
 
     @jax.jit
     def changes():

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from robustirl._runtime import deprecated_names
 from robustirl.control.checks import as_key as as_key
+from robustirl.control.checks import list_worlds as list_worlds
 from robustirl.control.checks import require_one_kind as require_one_kind
 from robustirl.control.checks import require_policy as require_policy
 from robustirl.control.checks import world_width as world_width
@@ -19,6 +20,11 @@ from robustirl.control.host_worlds import HostStep as HostStep
 from robustirl.control.host_worlds import HostWorld as HostWorld
 from robustirl.control.interface import RewardedWorld as RewardedWorld
 from robustirl.control.interface import World as World
+from robustirl.control.memory import SINGLE as SINGLE
+from robustirl.control.memory import count_weights as count_weights
+from robustirl.control.memory import require_episodes as require_episodes
+from robustirl.control.memory import require_history as require_history
+from robustirl.control.memory import require_training as require_training
 from robustirl.control.networks import Network as Network
 from robustirl.control.networks import Scale as Scale
 from robustirl.control.policies import GaussianPolicy as GaussianPolicy
@@ -28,23 +34,26 @@ from robustirl.control.policy_gradient import Ascent as Ascent
 from robustirl.control.policy_gradient import Players as Players
 from robustirl.control.policy_gradient import begin as begin
 from robustirl.control.ppo import Agents as Agents
-from robustirl.control.ppo import PPOConfig as PPOConfig
 from robustirl.control.ppo import RewardFunction as RewardFunction
 from robustirl.control.ppo import folded as folded
+from robustirl.control.ppo_config import PPOConfig as PPOConfig
 from robustirl.control.ppo_training import PolicyTraining as PolicyTraining
-from robustirl.control.ppo_training import begin_batch as begin_batch
 from robustirl.control.ppo_training import measure_returns as measure_returns
 from robustirl.control.ppo_training import stacked as stacked
-from robustirl.control.ppo_training import stretch_of as stretch_of
-from robustirl.control.ppo_training import take_batch as take_batch
 from robustirl.control.ppo_training import train_policies as train_policies
 from robustirl.control.ppo_training import train_policy as train_policy
 from robustirl.control.ppo_training import training_setting as training_setting
+from robustirl.control.ppo_training import usual_horizon as usual_horizon
 from robustirl.control.rollouts import Episodes as Episodes
 from robustirl.control.rollouts import collect as collect
+from robustirl.control.schedules import falling_rate as falling_rate
 from robustirl.control.segments import Segment as Segment
 from robustirl.control.segments import Walkers as Walkers
 from robustirl.control.segments import walk as walk
+from robustirl.control.stretches import begin_batch as begin_batch
+from robustirl.control.stretches import join_logs as join_logs
+from robustirl.control.stretches import stretch_of as stretch_of
+from robustirl.control.stretches import take_batch as take_batch
 from robustirl.control.training import Training as Training
 from robustirl.control.training import game_steps as game_steps
 from robustirl.control.training import initial_players as initial_players

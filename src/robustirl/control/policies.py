@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl._runtime import ScopedModule, working_precision
+from robustirl.control.memory import require_network
 from robustirl.mdp import as_count, as_positive
 
 # Log deviations are read within these bounds: beyond them lie overflow and a policy without a density.
@@ -85,6 +86,7 @@ def linear_policy(features: int, actions: int, *, deviation: float = 0.5) -> Gau
         (7, 2)
     """
     features, actions = as_count("the number of features", features, 1), as_count("the action size", actions, 1)
+    require_network(features, (), actions)
     log_deviation = jnp.full(actions, math.log(as_positive("the deviation", deviation)), dtype=float)
     return GaussianPolicy((jnp.zeros((features, actions), dtype=float),), (), log_deviation)
 
@@ -100,8 +102,10 @@ def network_policy(
         >>> [weight.shape for weight in policy.weights], policy.mean(jnp.ones(7)).tolist()
         ([(7, 16), (16, 2)], [0.0, 0.0])
     """
+    widths = [as_count("the width of a hidden layer", width, 1) for width in hidden]
+    require_network(as_count("the number of features", features, 1), widths, as_count("the action size", actions, 1))
     linear = linear_policy(features, actions, deviation=deviation)
-    sizes = [features, *(as_count("the width of a hidden layer", width, 1) for width in hidden)]
+    sizes = [features, *widths]
     keys = jax.random.split(key, max(len(sizes), 2))
     weights = [
         jax.random.normal(k, (rows, columns), dtype=float) / math.sqrt(rows)

@@ -10,7 +10,6 @@ each over the steps in which its own action was executed. At α = 1 the opponent
 the discounted return; `folded` puts the scale of the features into a policy's first layer.
 """
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -18,80 +17,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl.control.networks import Network, Scale
 from robustirl.control.policies import GaussianPolicy, network_policy
 from robustirl.control.policy_gradient import Players
+from robustirl.control.ppo_config import PPOConfig
+from robustirl.control.schedules import falling_rate
 from robustirl.control.segments import Field, Segment
-from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, as_list, as_number_between, as_positive
 from robustirl.types import Tree
-
-
-@dataclasses.dataclass(frozen=True)
-class PPOConfig:
-    """How policies are improved from segments of episodes.
-
-    Args:
-        environments: N, episodes side by side.
-        segment: T, steps of each between two updates.
-        epochs: Passes over a segment.
-        minibatches: Parts of a segment, one gradient step each.
-        learning_rate: Of Adam.
-        final_rate: What remains of it at the end, as a share; it falls linearly.
-        opponent_rate: The opponent's learning rate as a multiple of the player's.
-        clip: ε, the range 1 ± ε of the ratio of densities.
-        gae_decay: λ of GAE.
-        entropy: Weight of the entropy of both policies.
-        gradient_norm: The largest norm of a gradient; longer ones are scaled down.
-        hidden: Widths of the hidden layers of policies and critic.
-        deviation: σ of both policies at the start, as a share of the largest action.
-        deviations: The bounds within which σ is held, as such shares.
-
-    Example:
-        >>> PPOConfig(environments=16).segment
-        64
-    """
-
-    environments: int = 64
-    segment: int = 64
-    epochs: int = 4
-    minibatches: int = 4
-    learning_rate: float = 1e-3
-    final_rate: float = 0.1
-    opponent_rate: float = 1.0
-    clip: float = 0.2
-    gae_decay: float = 0.95
-    entropy: float = 0.0
-    gradient_norm: float = 0.5
-    hidden: tuple[int, ...] = (64, 64)
-    deviation: float = 0.6
-    deviations: tuple[float, float] = (0.05, 1.0)
-
-    def __post_init__(self) -> None:
-        for name in ("environments", "segment", "epochs", "minibatches"):
-            as_count(name, getattr(self, name), 1)
-        for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
-            as_positive(name, getattr(self, name))
-        as_number_between("gae_decay", self.gae_decay, 0, 1)
-        as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
-        for limit in as_list("deviations", self.deviations, "a smallest and a largest one"):
-            as_positive("a limit of the deviations", limit)
-        if len(self.deviations) != 2 or self.deviations[0] > self.deviations[1]:
-            raise InvalidInputError(f"deviations is {self.deviations!r}, but a smallest and a largest one are needed.")
-        for width in as_list("hidden", self.hidden, "a sequence of widths"):
-            as_count("the width of a hidden layer", width, 1)
-        if self.environments * self.segment % self.minibatches:
-            raise InvalidInputError(
-                f"minibatches is {self.minibatches}, which does not divide the {self.environments * self.segment} steps"
-                " of a segment; change one of them."
-            )
-
-    @property
-    def batch(self) -> int:
-        """Steps between two updates, of all episodes."""
-        return self.environments * self.segment
 
 
 class Memories(eqx.Module):
@@ -122,13 +56,13 @@ class Agents(eqx.Module):
     memories: Memories
 
 
-def _rule(config: PPOConfig, rate: float, updates: int) -> optax.GradientTransformation:
-    steps = max(updates * config.epochs * config.minibatches, 1)
-    schedule = optax.linear_schedule(rate, rate * config.final_rate, steps)
+def _rule(config: PPOConfig, rate: float, updates: Int[Array, ""]) -> optax.GradientTransformation:
+    steps = updates * float(config.epochs * config.minibatches)  # As whole numbers they could exceed 32 bits.
+    schedule = falling_rate(rate, rate * config.final_rate, steps)
     return optax.chain(optax.clip_by_global_norm(config.gradient_norm), optax.adam(schedule, eps=1e-5))
 
 
-def _rules(config: PPOConfig, updates: int) -> tuple[optax.GradientTransformation, ...]:
+def _rules(config: PPOConfig, updates: Int[Array, ""]) -> tuple[optax.GradientTransformation, ...]:
     rate = config.learning_rate
     return tuple(_rule(config, r, updates) for r in (rate, rate * config.opponent_rate, rate))
 
@@ -139,7 +73,7 @@ def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) ->
     make = lambda key: network_policy(features, actions, hidden=config.hidden, deviation=config.deviation, key=key)  # noqa: E731
     players, critic = Players(make(first), make(second)), Network.create(features, config.hidden, key=third)
     parts = (players.player, players.opponent, critic)
-    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, 1), parts, strict=True)))  # pyright: ignore
+    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, jnp.ones((), int)), parts, strict=True)))  # pyright: ignore
     running = jnp.zeros(config.environments, dtype=float)
     return Agents(players, critic, Scale.empty(features), Scale.empty(1), running, memories)
 
@@ -150,7 +84,7 @@ def improve(
     rewards: Float[Array, "T N"],
     discount: Float[Array, ""],
     config: PPOConfig,
-    updates: int,
+    updates: Int[Array, ""],
     key: PRNGKeyArray,
 ) -> Agents:
     """Take all gradient steps on one segment, one of `updates` in all, under these rewards."""

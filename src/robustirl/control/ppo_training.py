@@ -1,4 +1,4 @@
-"""The loop around updates: one for experts, imitators, and policies for a learned reward, in many worlds at once."""
+"""Trainings by PPO: of experts, imitators, and policies for a learned reward, in many worlds at once."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -8,81 +8,28 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_line, single_precision
 from robustirl.control.checks import as_key, list_worlds, require_one_kind, require_policy, world_width
 from robustirl.control.evaluation import require_reward
-from robustirl.control.host_training import begin_host, host_returns, take_host
+from robustirl.control.host_training import host_returns
 from robustirl.control.host_worlds import HostField, HostWorld
 from robustirl.control.interface import World, action_units
+from robustirl.control.memory import require_episodes, require_training
 from robustirl.control.networks import Scale
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
-from robustirl.control.ppo import PPOConfig, RewardFunction, as_field, create, folded
-from robustirl.control.segments import Field, Walkers, start, walk
-from robustirl.control.updates import Judge, Learned, Progress, Run, Setting, WorldReward, learn
+from robustirl.control.ppo import PPOConfig, RewardFunction, as_field, folded
+from robustirl.control.segments import Field, Walkers, walk
+from robustirl.control.stretches import begin_batch, in_stretches, take_in_stretches
+from robustirl.control.updates import Learned, Progress, Setting, WorldReward
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, as_list
+from robustirl.mdp import as_count, as_discount, as_list, require_kind
 from robustirl.types import Tree
 
-
-def begin_run(setting: Setting, memory: Tree, key: PRNGKeyArray) -> Run:
-    """Return the beginning of a training."""
-    first, second, rest = jax.random.split(key, 3)
-    walkers = start(setting.field, setting.config.environments, setting.horizon, second)
-    features = setting.field.features(walkers.states)
-    agents = create(setting.config, features.shape[-1], setting.field.world.action_size, first)
-    recent = jnp.broadcast_to(features, (setting.config.segment, *features.shape))
-    return Run(eqx.tree_at(lambda a: a.scale, agents, agents.scale.seen(features)), walkers, memory, recent, rest)
-
-
-def take_updates(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run, Progress]:
-    """Walk, judge and improve, so many times."""
-
-    def update(run: Run, _: None) -> tuple[Run, Progress]:
-        rest, moves, judging, steps = jax.random.split(run.key, 4)
-        config, agents = setting.config, run.agents
-        walkers, segment = walk(
-            setting.field,
-            agents.players,
-            agents.scale,
-            setting.alpha,
-            run.walkers,
-            steps=config.segment,
-            horizon=setting.horizon,
-            units=setting.units,
-            key=moves,
-        )
-        learned = learn(agents, judge, run.memory, segment, setting.discount, config, setting.updates, judging, steps)
-        agents, memory, progress = learned
-        return Run(agents, walkers, memory, segment.features, rest), progress
-
-    return jax.lax.scan(update, run, length=count)
-
-
-def _take_batch(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run, Progress]:
-    return jax.vmap(lambda s, j, r: take_updates(s, j, r, count))(setting, judge, run)
-
-
-def _begin_batch(setting: Setting, memory: Tree, keys: Key[Array, " runs"]) -> Run:
-    return jax.vmap(begin_run)(setting, memory, keys)
-
-
-_take_compiled: BoundedJit[[Setting, Judge, Run, int], tuple[Run, Progress]] = BoundedJit(_take_batch)
-_begin_compiled: BoundedJit[[Setting, Tree, Key[Array, " runs"]], Run] = BoundedJit(_begin_batch)
-
-
-def begin_batch(setting: Setting, memory: Tree, keys: Key[Array, " runs"]) -> Run:
-    """Return the beginning of a batch of trainings."""
-    begin = begin_host if isinstance(setting.field, HostField) else _begin_compiled
-    return begin(setting, memory, keys)
-
-
-def take_batch(setting: Setting, judge: Judge, run: Run, count: int) -> tuple[Run, Progress]:
-    """Take so many updates of a batch of trainings."""
-    take = take_host if isinstance(setting.field, HostField) else _take_compiled
-    return take(setting, judge, run, count)
+DEFAULT_HORIZON = 200
+"""After how many steps an episode is cut off in a world that does not say."""
 
 
 class PolicyTraining(eqx.Module):
@@ -153,6 +100,7 @@ def train_policies(
                 _require_fitting(reward, first)
             elif not isinstance(first, HostWorld):
                 require_reward(first)
+        _require_room(worlds, steps, config)
         if len(worlds) > 1 and any(isinstance(world, HostWorld) for world in worlds):
             each = [
                 train_policies([w], steps=steps, reward=reward, config=config, horizon=horizon, keys=[k])
@@ -164,7 +112,7 @@ def train_policies(
         require_one_kind([setting.field for setting in settings])
         setting, judges = stacked(settings, [judge] * len(worlds))
         run = begin_batch(setting, (), jnp.stack(list(keys)))
-        run, progress = take_in_stretches(setting, judges, run, settings[0].updates, callback)
+        run, progress = take_in_stretches(setting, judges, run, int(settings[0].updates), callback)
         held, trained = jax.tree.map(np.asarray, (run.agents, progress)), []
         with on_host():
             for index in range(len(worlds)):
@@ -172,6 +120,14 @@ def train_policies(
                 player = folded(agents.players.player, agents.scale, settings[index].units)
                 trained.append(PolicyTraining(player, log))
         return trained
+
+
+def _require_room(worlds: Sequence[Any], steps: int, config: PPOConfig) -> None:
+    """Refuse trainings that do not fit into memory."""
+    require_kind("config", config, PPOConfig, "a PPOConfig")
+    # Environments that step themselves serve one training at a time.
+    fits = 1 if any(isinstance(world, HostWorld) for world in worlds) else len(worlds)
+    require_training(worlds[0], config, steps=as_count("steps", steps, 1), fits=fits)
 
 
 def _require_fitting(reward: RewardFunction, world: World | HostWorld) -> None:
@@ -197,18 +153,32 @@ def training_setting(
     if not isinstance(config, PPOConfig):
         raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
     steps = as_count("steps", steps, config.batch)
-    given = getattr(worlds[0], "horizon", 200) if horizon is None else horizon
+    steps_of_episode = usual_horizon(worlds, horizon)
     worlds = [in_working_precision(one) for one in worlds]  # pyright: ignore[reportArgumentType]
     field = as_field(worlds if isinstance(world, list | tuple) else worlds[0], config.environments)
     return Setting(
         field,
         _units(worlds[0]),
         jnp.asarray(alpha, dtype=float),
-        jnp.asarray(worlds[0].discount, dtype=float),
+        as_discount(worlds[0].discount, or_one=True),
+        jnp.asarray(in_stretches(steps // config.batch)),
         config,
-        in_stretches(steps // config.batch),
-        as_count("the horizon", given, 1),
+        steps_of_episode,
     )
+
+
+def usual_horizon(world: Any, horizon: int | None) -> int:
+    """Return after how many steps an episode is cut off.
+
+    By default it is what the world says, else 200.
+
+    Example:
+        >>> usual_horizon(object(), None), usual_horizon(object(), 7)
+        (200, 7)
+    """
+    first = world[0] if isinstance(world, list | tuple) and world else world
+    given = getattr(first, "horizon", DEFAULT_HORIZON) if horizon is None else horizon
+    return as_count("the horizon", given, 1)
 
 
 def _host_setting(world: HostWorld, alpha: float, steps: int, config: PPOConfig, horizon: int | None) -> Setting:
@@ -222,9 +192,9 @@ def _host_setting(world: HostWorld, alpha: float, steps: int, config: PPOConfig,
         HostField(world),
         _units(world),
         jnp.asarray(alpha, dtype=float),
-        jnp.asarray(world.discount, dtype=float),
+        as_discount(world.discount, or_one=True),
+        jnp.asarray(in_stretches(as_count("steps", steps, own.batch) // own.batch)),
         own,
-        in_stretches(as_count("steps", steps, own.batch) // own.batch),
         world.horizon,
     )
 
@@ -238,50 +208,6 @@ def stacked(*columns: Sequence[Tree]) -> tuple[Any, ...]:
     """Return each list of trees as one, along a new first axis, on the device."""
     together = lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
     return tuple(jax.tree.map(together, *column) for column in columns)
-
-
-STRETCHES = 20
-"""How many times a training returns to Python, to report and to be interrupted."""
-
-
-def in_stretches(updates: int) -> int:
-    """Return a number of updates that consists of equal stretches.
-
-    One program then takes them all.
-
-    Example:
-        >>> in_stretches(3), in_stretches(146)
-        (3, 147)
-    """
-    size = max(1, updates // STRETCHES)
-    return -(-updates // size) * size
-
-
-def stretch_of(updates: int) -> int:
-    """Return how many updates a stretch has, given a number that `in_stretches` returned.
-
-    The result divides that number.
-
-    Example:
-        >>> stretch_of(3), stretch_of(147), stretch_of(756)
-        (1, 7, 36)
-    """
-    return next(size for size in range(max(1, updates // STRETCHES), 0, -1) if updates % size == 0)
-
-
-def take_in_stretches(
-    setting: Setting, judge: Judge, run: Run, updates: int, callback: Callable[[int, int], object] | None
-) -> tuple[Run, Progress]:
-    """Take all updates of a batch of trainings, a stretch at a time."""
-    size, logs, taken = stretch_of(updates), [], 0
-    batch = setting.config.batch
-    while taken < updates:
-        run, progress = jax.block_until_ready(take_batch(setting, judge, run, size))
-        logs.append(progress)
-        taken += size
-        if callback is not None:
-            callback(taken * batch, updates * batch)
-    return run, jax.tree.map(lambda *leaves: jnp.concatenate(leaves, axis=1), *logs)
 
 
 def _measure(
@@ -352,13 +278,15 @@ def measure_returns(
         require_policy(world, policy)
     hosts = [world for world in worlds if isinstance(world, HostWorld)]
     if hosts:
+        require_episodes(hosts[0], episodes, 1, len(hosts))
         rows = zip(hosts, policies, keys, strict=True)
         return jnp.stack([host_returns(world, policy, episodes, key, mean_action) for world, policy, key in rows])
     require_one_kind(worlds)
     with single_precision():
         for world in worlds:
             require_reward(world)
-        steps = getattr(worlds[0], "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
+        steps = usual_horizon(worlds, horizon)
+        require_episodes(worlds[0], episodes, steps, len(worlds))
         with on_host():
             fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
             held = [in_working_precision(policy) for policy in policies]

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from robustirl._runtime import BoundedJit, ScopedModule, working_precision
 from robustirl.control.checks import as_key
 from robustirl.control.interface import World
+from robustirl.control.memory import require_episodes
 from robustirl.control.policies import GaussianPolicy
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_floats, concrete
@@ -111,6 +112,7 @@ def collect(
         ((11, 3, 2), [10, 10, 10], False)
     """
     episodes, horizon = as_count("episodes", episodes, 1), as_count("the horizon", horizon, 1)
+    require_episodes(world, episodes, horizon)
     return _collect(world, player, opponent, as_chance(alpha), episodes, horizon, mean_action, as_key(key))
 
 

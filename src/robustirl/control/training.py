@@ -11,11 +11,14 @@ from robustirl._runtime import BoundedJit, ScopedModule, warn_renamed, working_p
 from robustirl.control.config import EXPERT, PolicyGradientConfig
 from robustirl.control.evaluation import evaluate, require_reward
 from robustirl.control.interface import RewardedWorld, World
+from robustirl.control.memory import require_history
 from robustirl.control.policies import GaussianPolicy, linear_policy
 from robustirl.control.policy_gradient import Ascent, Players, ascend, begin
 from robustirl.control.rollouts import Episodes, collect
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import as_count
+
+HISTORY_NUMBERS = 3
 
 
 class TrainingHistory(ScopedModule):
@@ -151,6 +154,7 @@ def solve_game(
         (True, (2,))
     """
     require_reward(world)
+    require_history("steps", config.steps, HISTORY_NUMBERS)
     start = initial_players(world) if start is None else start
     out = _solve(world, jnp.asarray(alpha, dtype=float), start, config, key)
     if throw:
@@ -184,6 +188,8 @@ def train_expert(
     """
     require_reward(world)
     attempts = as_count("attempts", attempts, 1)
+    require_history("steps", config.steps, HISTORY_NUMBERS)
+    require_history("attempts", attempts, HISTORY_NUMBERS * max(config.steps, 1))
     first = initial_players(world) if start is None else Players(start, start)
     train_key, check_key = jax.random.split(key)
     keys = jax.random.split(train_key, attempts)

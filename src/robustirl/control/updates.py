@@ -9,7 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from robustirl.control.ppo import Agents, PPOConfig, RewardFunction, improve
 from robustirl.control.segments import Segment, Walkers
@@ -51,15 +51,16 @@ class Learned(Judge):
 class Setting(eqx.Module):
     """What does not change during a training.
 
-    Policies act in `units` of the world's actions, if there are some.
+    Policies act in `units` of the world's actions, if there are some. The number of updates is data: trainings of any
+    length share a program.
     """
 
     field: Any
     units: Float[Array, "*batch a"] | None
     alpha: Float[Array, "*batch"]
     discount: Float[Array, "*batch"]
+    updates: Int[Array, "*batch"]
     config: PPOConfig = eqx.field(static=True)
-    updates: int = eqx.field(static=True)
     horizon: int = eqx.field(static=True)
 
 
@@ -96,7 +97,7 @@ def learn(
     segment: Segment,
     discount: Float[Array, ""],
     config: PPOConfig,
-    updates: int,
+    updates: Int[Array, ""],
     judging: PRNGKeyArray,
     steps: PRNGKeyArray,
 ) -> tuple[Agents, Tree, Progress]:

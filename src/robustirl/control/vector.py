@@ -16,6 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from robustirl._runtime import as_float, working_precision
 from robustirl.control.checks import as_key
+from robustirl.control.memory import require_history
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.rollouts import Episodes, as_chance
 from robustirl.errors import InvalidInputError
@@ -63,6 +64,9 @@ def collect_vector(
     horizon, chance = as_count("the horizon", horizon, 1), float(as_chance(alpha))
     key = as_key(key)
     count, low, high = _inspect(environments)
+    # All steps up to the horizon are held, also those after the end of an episode.
+    numbers = 2 * int(environments.single_observation_space.shape[0]) + 2 * low.size + 3
+    require_history("steps", horizon, count * numbers)
     look = _features(features)
     choose = _chooser(player, opponent, chance, mean_action)
     observations = np.asarray(environments.reset(seed=seed)[0])

@@ -10,6 +10,15 @@ from robustirl.demonstrations import Recordings
 from robustirl.irl.adversarial import cloning
 
 
+def test_clonings_of_any_length_share_a_program():
+    seen = np.linspace(-1, 1, 51)[:, None]
+    recorded, before = Recordings.from_arrays([seen], [2 * seen[:-1]]), len(cloning._clone)
+    found = [cloning.clone_behavior(recorded, steps=steps, key=jax.random.key(0)) for steps in (300, 3, 30)]
+    assert len(cloning._clone) <= before + 1
+    misses = [float(abs(policy.mean(np.array([0.5], np.float32))[0] - 1)) for policy in found]
+    assert misses[0] < misses[2] < misses[1]  # Who learns longer knows more.
+
+
 @pytest.mark.usefixtures("mistyped")
 @pytest.mark.parametrize(("steps", "rows"), [(3, 1024), (1024, 1024), (1025, 2048)])
 def test_cloned_steps_are_padded_to_a_power_of_two(monkeypatch, steps, rows):

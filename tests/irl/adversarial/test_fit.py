@@ -2,6 +2,7 @@
 # pyright: reportOptionalSubscript=false, reportMissingImports=false
 """Robust imitation from observation: small fits, files, verdicts, refusals."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import PPOConfig, Segment, measure_returns, train_policy
+from robustirl.control import PPOConfig, Segment, measure_returns, stretches, train_policy
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -24,6 +25,7 @@ from robustirl.irl import (
     load_fit,
     save_fit,
 )
+from robustirl.irl.adversarial import alone
 from robustirl.irl.adversarial.fit import _discriminator
 from robustirl.irl.adversarial.result import ImitationVerdict, judge_imitation, states_gap
 
@@ -46,6 +48,18 @@ def test_a_fit_is_kept_in_a_file(found, tmp_path):
     seen = np.array([[0.5, 0.2, 1.0]])
     np.testing.assert_allclose(again.reward(seen, seen), found.reward(seen, seen), rtol=1e-6)
     assert (again.reward.sees, again.reward.form) == ("transitions", "positive")
+
+
+def test_fits_of_any_length_share_their_programs(found):
+    programs = [stretches._take_compiled, stretches._begin_compiled, alone._player_states]
+    before = [len(program) for program in programs]
+    for steps in (3 * 128, 46 * 128):
+        config = dataclasses.replace(SMALL, steps=steps)
+        longer = fit_imitation(physics.make("pendulum"), STANDING, alpha=0.9, config=config, key=KEY)
+        assert int(longer.verdict.updates) == steps // 128
+        assert longer.history.reward.shape == (steps // 128,)
+    assert [len(program) for program in programs] == before
+    assert int(found.verdict.updates) == 2
 
 
 def test_the_expert_s_episodes_are_as_long_as_their_mean(found):

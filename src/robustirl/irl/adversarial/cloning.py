@@ -1,6 +1,7 @@
 """Behavior cloning: the expert's actions, copied. The plainest control for imitation, where actions are recorded."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +10,10 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, on_host, single_precision
-from robustirl.control import GaussianPolicy, PPOConfig, Scale, as_key, folded, network_policy, stacked
-from robustirl.demonstrations import Recordings, RecordingsLike, as_recordings
+from robustirl.control import GaussianPolicy, PPOConfig, Scale, as_key, falling_rate, folded, network_policy, stacked
+from robustirl.demonstrations import Recordings, RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
+from robustirl.irl.adversarial.memory import require_cloning
 from robustirl.mdp import as_count, as_positive
 
 ROWS = 1 << 10
@@ -62,7 +64,7 @@ def clone_behavior_many(
 
     On an accelerator this takes hardly longer than one.
     """
-    given = [as_recordings(one) for one in demonstrations]
+    given = [as_trainable(one) for one in demonstrations]
     if len(given) != len(keys) or not given:
         raise InvalidInputError(
             f"{len(given)} demonstrations and {len(keys)} keys were given, but one key for each is needed, and at least"
@@ -73,18 +75,22 @@ def clone_behavior_many(
             raise InvalidInputError(
                 "the demonstrations have no actions, and cloning copies actions; record them as well."
             )
-    as_count("steps", steps, 1)
+    steps = as_count("steps", steps, 1)
     keys, learning_rate = [as_key(key) for key in keys], as_positive("learning_rate", learning_rate)
     if not isinstance(config, PPOConfig):
         raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
     batch = as_count("batch", batch, 1)
     # Padded, so that demonstrations of different lengths share a compiled program; rows beyond are never drawn.
     rows = max(ROWS, *(1 << (one.steps - 1).bit_length() for one in given))
+    assert given[0].actions is not None
+    sizes = given[0].width, given[0].actions[0].shape[-1]
+    require_cloning(config, sizes, rows=rows, batch=batch, fits=len(given))
     with single_precision():
         with on_host():
             columns = zip(*(_prepared(one, rows) for one in given), strict=True)
         seen, done, counts, scales = stacked(*columns)
-        found = _clone(seen, done, counts, scales, steps, batch, learning_rate, config, jnp.stack(keys))
+        # The number of steps is data: clonings of any length share a program.
+        found = _clone(seen, done, counts, scales, np.int32(steps), batch, learning_rate, config, jnp.stack(keys))
         found = jax.tree.map(np.asarray, found)  # Once: slices of a device's arrays would be a transfer each.
         return [jax.tree.map(lambda leaf, i=index: jnp.asarray(leaf[i]), found) for index in range(len(given))]
 
@@ -105,7 +111,7 @@ def _learn_actions(
     done: Float[Array, "n a"],
     count: Int[Array, ""],
     scale: Scale,
-    steps: int,
+    steps: Int[Array, ""],
     batch: int,
     rate: float,
     config: PPOConfig,
@@ -113,20 +119,20 @@ def _learn_actions(
 ) -> GaussianPolicy:
     first, rest = jax.random.split(key)
     policy = network_policy(seen.shape[1], done.shape[1], hidden=config.hidden, deviation=config.deviation, key=first)
-    rule = optax.adam(optax.linear_schedule(rate, rate / 10, steps))
+    rule = optax.adam(falling_rate(rate, rate / 10, steps))
 
     def loss(policy: GaussianPolicy, chosen: Array) -> Float[Array, ""]:
         return ((policy.mean(scale(seen[chosen])) - done[chosen]) ** 2).mean()
 
-    def follow(carry, key: PRNGKeyArray):
+    def follow(step: Int[Array, ""], carry: Any) -> Any:
         policy, memory = carry
-        gradient = jax.grad(loss)(policy, jax.random.randint(key, (batch,), 0, count))
-        change, memory = rule.update(gradient, memory)
-        return (optax.apply_updates(policy, change), memory), None
+        chosen = jax.random.randint(jax.random.fold_in(rest, step), (batch,), 0, count)
+        change, memory = rule.update(jax.grad(loss)(policy, chosen), memory)
+        return optax.apply_updates(policy, change), memory
 
     carry = (policy, rule.init(policy))  # pyright: ignore[reportArgumentType]
-    (policy, _), _ = jax.lax.scan(follow, carry, jax.random.split(rest, steps))
-    return folded(policy, scale)  # pyright: ignore[reportArgumentType]
+    policy, _ = jax.lax.fori_loop(0, steps, follow, carry)
+    return folded(policy, scale)
 
 
 _clone = BoundedJit(

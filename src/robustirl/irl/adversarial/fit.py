@@ -9,6 +9,7 @@ No action of the expert, no reward and nothing of the expert's world is used. Al
 one compiled program, in single precision.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,14 +29,17 @@ from robustirl.control import (
     as_key,
     begin_batch,
     folded,
+    join_logs,
+    list_worlds,
     require_one_kind,
     stacked,
     stretch_of,
     take_batch,
     training_setting,
+    usual_horizon,
     world_width,
 )
-from robustirl.demonstrations import Recordings, RecordingsLike, as_recordings
+from robustirl.demonstrations import Recordings, RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import one_for_each
 from robustirl.irl._callbacks import Loop, require_callbacks, run_with_callbacks
@@ -43,6 +47,7 @@ from robustirl.irl._result import require_success
 from robustirl.irl.adversarial.alone import Alone, visit_alone
 from robustirl.irl.adversarial.config import ImitationConfig, choose_reward
 from robustirl.irl.adversarial.discriminator import Discriminator, LearnedReward
+from robustirl.irl.adversarial.memory import padded_rows, require_attempts, require_imitation
 from robustirl.irl.adversarial.result import (
     ImitationFit,
     ImitationHistory,
@@ -54,9 +59,6 @@ from robustirl.mdp import as_count, as_number
 
 SAMPLE = 2000
 """The most states of each side that the gap is computed from."""
-ROWS = 1 << 14
-"""The expert's steps are padded to this number, or to the next power of two, so that one compiled program serves
-demonstrations of different lengths."""
 
 
 def fit_imitation(
@@ -100,6 +102,8 @@ def fit_imitation(
         ('budget', (3, 8))
     """
     count = as_count("attempts", attempts, 1)
+    require_attempts(count)
+    demonstrations = as_trainable(demonstrations)  # Once, for all attempts.
     fits = fit_imitation_many(
         [world] * count,
         [demonstrations] * count,
@@ -156,7 +160,7 @@ def fit_imitation_many(
     if not isinstance(config, ImitationConfig):
         raise InvalidInputError(f"config is {config!r}, but an ImitationConfig is needed.")
     require_callbacks(callbacks, ImitationStep)
-    keys, demonstrations = [as_key(key) for key in keys], [as_recordings(seen) for seen in demonstrations]
+    keys, demonstrations = [as_key(key) for key in keys], [as_trainable(seen) for seen in demonstrations]
     # Environments that step themselves serve one fit at a time.
     size = 1 if any(isinstance(world, HostWorld) for world in worlds) else len(worlds)
     fits: list[ImitationFit] = []
@@ -196,14 +200,19 @@ class _Problem(Loop[Any, list[ImitationFit]]):
         keys: Sequence[PRNGKeyArray],
     ):
         config = choose_reward(config, [end for seen in demonstrations for end in seen.terminated])
+        # Attempts share world and expert, which are looked at once.
+        pairs = {(id(world), id(seen)): (world, seen) for world, seen in zip(worlds, demonstrations, strict=True)}
+        for world, seen in pairs.values():
+            _require_recordings(seen, world if isinstance(world, HostWorld) else list_worlds(world)[0])
+        longest, width = max(seen.steps for seen in demonstrations), demonstrations[0].width
+        episode = usual_horizon(worlds[0], horizon)
+        require_imitation(worlds[0], config, width=width, steps=longest, horizon=episode, fits=len(worlds))
+        size = padded_rows(longest)
         with on_host():
             settings = _settings(worlds, alphas, config, horizon)
-        self.config, self.alphas, self.updates = config, alphas, settings[0].updates
+        self.config, self.alphas, self.updates = config, alphas, int(settings[0].updates)
         self.demonstrations = list(demonstrations)
-        for world, seen in zip(worlds, demonstrations, strict=True):
-            _require_recordings(seen, world[0] if isinstance(world, Sequence) else world)
         self.stretch = stretch_of(self.updates)
-        size = max(ROWS, *(1 << (seen.steps - 1).bit_length() for seen in demonstrations))
         with on_host():
             judges = [_discriminator(seen, config, size) for seen in demonstrations]
             split = [jax.random.split(key) for key in keys]
@@ -233,7 +242,7 @@ class _Problem(Loop[Any, list[ImitationFit]]):
 
     def finish(self, state: Any, stopped: bool) -> list[ImitationFit]:
         run, logs = state
-        progress = jax.tree.map(lambda *leaves: np.concatenate([np.asarray(x) for x in leaves], axis=1), *logs)
+        progress = join_logs(logs)
         run = jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), run)
         alone = visit_alone(self.setting, run.agents, self.keys)
         with on_host():
@@ -302,7 +311,8 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _discriminator(seen: Recordings, config: ImitationConfig, size: int) -> Discriminator:
-    config = choose_reward(config, seen.terminated)
+    # Its program is for trainings of any length.
+    config = dataclasses.replace(choose_reward(config, seen.terminated), steps=1)
     before, after = seen.pairs()
     scale = Scale.empty(seen.width).seen(jnp.asarray(after, dtype=float))
     padded = [np.pad(part, ((0, size - seen.steps), (0, 0))) for part in (before, after)]
