@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
-from robustirl.demonstrations import Recordings, record, recordings
+from robustirl import irl
+from robustirl.demonstrations import Recordings, as_trainable, record, recordings
 from robustirl.errors import InvalidInputError
 from tests.control.test_host_training import STILL
 
@@ -195,3 +196,29 @@ def test_the_horizon_of_a_recording(monkeypatch):
     record(SimpleNamespace(), STILL, horizon=1, key=key)
     assert asked[-1]["horizon"] == 1
     assert refusal(record, SimpleNamespace(), STILL, horizon=0, key=key).startswith("the horizon is 0, but")
+
+
+@pytest.mark.parametrize("size", [1e16, -1e30, 1e300])
+def test_numbers_too_large_for_single_precision_are_refused_before_a_training(size, refused):
+    large = Recordings.from_arrays([SEEN[0], [[0.0, 0.0], [0.0, size]]], DONE)
+    fast = Recordings.from_arrays(SEEN, [DONE[0], [[size]]])
+    for given, culprits in (
+        (large, f"an observation of episode 1 is {size:g} at step 1, number 1"),
+        (fast, f"an action of episode 1 is {size:g} at step 0, number 0"),
+    ):
+        with refused(culprits, "training in float32 needs numbers of at most 1e+15"):
+            irl.clone_behavior(given, key=jax.random.key(0))
+    with refused("an observation of episode 1"):
+        irl.fit_imitation(STILL, large, key=jax.random.key(0))
+    assert as_trainable(SEEN).steps == 3
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_what_is_no_slice_or_no_episodes_is_refused(refused):
+    given = Recordings.from_arrays(SEEN)
+    for index in (0, None, "a", [0]):
+        with refused("the index is", "a slice is needed"):
+            given[index]
+    for other in (None, SEEN, given):
+        with refused(f"of the type {type(other).__name__}", "collect"):
+            Recordings.from_episodes(other)

@@ -232,3 +232,19 @@ def test_a_notebook_shows_what_there_is():
     assert "1, with actions" in acting._repr_html_()
     assert "not recorded" in acting._repr_html_()
     assert "not recorded" not in shown
+
+
+@pytest.mark.parametrize("given", [None, 5, "ab", {0: [1]}, object(), 1j, True], ids=lambda value: type(value).__name__)
+@pytest.mark.usefixtures("mistyped")
+def test_what_is_no_list_of_episodes_is_refused(given, refused):
+    with refused("the list of states is", "an array of whole numbers for each episode"):
+        Demonstrations.from_arrays(given)
+    if given is not None:
+        with refused("the list of actions is", "an array of whole numbers for each episode"):
+            Demonstrations.from_arrays([[0, 1]], given)
+        with refused("the state names are", "but a list of words is needed"):
+            Demonstrations([0], None, [1], state_names=given)
+    with refused("the list to concatenate is", "a list of Demonstrations is needed"):
+        Demonstrations.concatenate(given)
+    with refused("set 1 of the demonstrations is a", "but Demonstrations are needed"):
+        Demonstrations.concatenate([Demonstrations.from_arrays([[0]]), given])

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from robustirl.demonstrations.arrays import as_whole_numbers
+from robustirl.demonstrations.arrays import as_array, as_whole_numbers
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import require_unmasked
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ def as_episodes(indices: ArrayLike, count: int) -> Int[np.ndarray, " n"]:
         >>> as_episodes([2, -1], 3).tolist(), as_episodes([True, False, True], 3).tolist()
         ([2, 2], [0, 2])
     """
-    require_unmasked("the list of episodes to keep", indices)
-    chosen = np.asarray(indices)
+    chosen = as_array("the list of episodes to keep", indices, "numbers")
     if chosen.dtype == bool:
         if chosen.shape != (count,):
             raise InvalidInputError(

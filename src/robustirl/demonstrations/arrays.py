@@ -1,11 +1,11 @@
 """Check whole numbers, flags and names where they enter; make runs of indices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl._runtime import short_repr
+from robustirl._runtime import one_line, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import require_unmasked
 from robustirl.types import ArrayLike
@@ -22,13 +22,20 @@ def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int
     return np.arange(int(ends[-1])) + np.repeat(starts - ends + lengths, lengths)
 
 
-def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
-    """Return `values` as an immutable int64 vector; refuse all but whole numbers of at least 0."""
+def as_array(name: str, values: object, needed: str) -> np.ndarray:
+    """Return `values` as an array; refuse what NumPy cannot take, and what is masked."""
     require_unmasked(name, values)
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} cannot be read as numbers ({str(error).splitlines()[0]}).") from None
+        return np.asarray(values)
+    except MemoryError:
+        raise
+    except Exception as error:  # Lists of several lengths, and whatever objects that claim to be arrays raise.
+        raise InvalidInputError(f"{name} cannot be read as {needed} ({one_line(error)}).") from None
+
+
+def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
+    """Return `values` as an immutable int64 vector; refuse all but whole numbers of at least 0."""
+    array = as_array(name, values, "numbers")
     if array.ndim != 1:
         raise InvalidInputError(f"{name} has shape {array.shape}, but a list of whole numbers, (n,), is needed.")
     if array.dtype.kind not in ("iu" if array.size else "iuf"):  # An empty list becomes floats.
@@ -51,11 +58,7 @@ def as_whole_numbers(name: str, values: ArrayLike) -> Int[np.ndarray, " n"]:
 
 def as_flags(terminated: ArrayLike, episodes: int) -> Bool[np.ndarray, " E"]:
     """Return one immutable answer for each episode, from one for all of them or one for each."""
-    require_unmasked("`terminated`", terminated)
-    try:
-        array = np.asarray(terminated)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"`terminated` cannot be read as answers ({str(error).splitlines()[0]}).") from None
+    array = as_array("`terminated`", terminated, "answers")
     if array.dtype != bool:
         raise InvalidInputError(f"`terminated` holds {array.dtype}, but True and False are needed.")
     if array.shape not in ((), (episodes,)):
@@ -72,8 +75,9 @@ def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " 
     """Return names of states or actions, one per number that occurs, or None if there are none."""
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise InvalidInputError(f"the {kind} names are {names!r:.80}, but a list of words is needed.")
+    listed = isinstance(names, Iterable) and not isinstance(names, str | Mapping)
+    if not listed or not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(f"the {kind} names are {short_repr(names, 80)}, but a list of words is needed.")
     found = tuple(str(name) for name in names)
     for name in found:
         if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):

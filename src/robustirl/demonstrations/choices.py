@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float, Int
 
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.arrays import as_whole_numbers
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -57,6 +58,7 @@ class Choices:
             >>> Choices.of(walks).groups.tolist()
             [0, 1, 1]
         """
+        require_demonstrations(demonstrations)
         if demonstrations.actions is None:
             raise InvalidInputError(
                 "the demonstrations have no actions, so that there are no choices to be made likely; record actions,"
@@ -130,6 +132,7 @@ def pair_occupancy(
         >>> pair_occupancy(walks, world, np.array([0.8, 0.2])).round(3).tolist()
         [[0.6, 0.2], [0.1, 0.1]]
     """
+    require_demonstrations(demonstrations)
     if demonstrations.actions is None:
         raise InvalidInputError(
             "the reward is one of states and actions, but the demonstrations have no actions; record them, or learn a"

@@ -10,11 +10,24 @@ from robustirl.control import Episodes
 from robustirl.demonstrations.recordings import Recordings
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import require_squares
 from robustirl.types import ArrayLike
 
 MINARI = "minari:"
 RecordingsLike = Recordings | Episodes | Sequence[ArrayLike] | str | os.PathLike[str]
 """What `as_recordings` takes."""
+
+
+def as_trainable(given: Any) -> Recordings:
+    """Return recordings that a network can be trained on in single precision.
+
+    Numbers that are finite in double precision may be infinite there, or their squares may.
+    """
+    found = as_recordings(given)
+    for what, episodes in (("observation", found.observations), ("action", found.actions or ())):
+        for episode, array in enumerate(episodes):
+            require_squares(f"an {what} of episode {episode}", array, np.dtype(np.float32), ("step", "number"))
+    return found
 
 
 def as_recordings(given: Any) -> Recordings:

@@ -31,6 +31,7 @@ from robustirl.control import (
     as_key,
     collect,
     episodes_of,
+    require_episodes,
     require_policy,
 )
 from robustirl.errors import InvalidInputError
@@ -112,6 +113,11 @@ class Recordings:
 
         Its features are the observations, and its executed actions are the actions.
         """
+        if not all(hasattr(episodes, name) for name in ("lengths", "features", "executed", "terminated")):
+            raise InvalidInputError(
+                f"the episodes are of the type {type(episodes).__name__}, but what robustirl.control.collect returns is"
+                " needed; give arrays to Recordings.from_arrays."
+            )
         lengths = np.asarray(episodes.lengths)
         features, actions = np.asarray(episodes.features), np.asarray(episodes.executed)
         kept = [index for index, length in enumerate(lengths) if length > 0]
@@ -150,6 +156,8 @@ class Recordings:
         return len(self.observations)
 
     def __getitem__(self, which: slice) -> "Recordings":
+        if not isinstance(which, slice):
+            raise InvalidInputError(f"the index is {short_repr(which)}, but a slice is needed, as recordings[:10].")
         actions = None if self.actions is None else self.actions[which]
         return Recordings.from_arrays(self.observations[which], actions, terminated=self.terminated[which])
 
@@ -241,7 +249,8 @@ def record(
     require_policy(world, policy)
     steps = getattr(world, "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
     if isinstance(world, HostWorld):
-        return _record_host(world, policy, as_count("episodes", episodes, 1), mean_action, key)
+        require_episodes(world, as_count("episodes", episodes, 1), steps)
+        return _record_host(world, policy, episodes, mean_action, key)
     with single_precision():
         sampled = collect(
             in_working_precision(world),  # pyright: ignore[reportArgumentType]
@@ -281,7 +290,9 @@ def _matrix(what: str, array: Any) -> Float[np.ndarray, "n d"]:
         if found.dtype.kind not in "biuf":
             raise TypeError(f"they are of type {found.dtype}")
         found = found.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # Objects that claim to be arrays raise what they like.
         raise InvalidInputError(
             f"{what} are no array of numbers ({one_line(error)}); give rows of one length."
         ) from None

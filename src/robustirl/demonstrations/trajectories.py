@@ -19,19 +19,19 @@ from robustirl.demonstrations._episodes import as_episodes, renumbered, require_
 from robustirl.demonstrations.arrays import as_flags, as_names, as_whole_numbers, ranges
 from robustirl.demonstrations.checks import judge_ends, require_of_world, require_possible
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
+from robustirl.mdp import MDP, as_list, shape_of
 from robustirl.types import ArrayLike
 
 
 class Episode(NamedTuple):
     """Hold one episode: n+1 states, n actions (or None), and whether it terminated.
 
-    It terminated if its last state is never left again.
+    It terminated if its last state is never left again; None if that was not recorded.
     """
 
     states: Int[np.ndarray, " N"]
     actions: Int[np.ndarray, " M"] | None
-    terminated: bool
+    terminated: bool | None
 
     def __repr__(self) -> str:
         return joined("Episode", [f"{name}={short_value(value)}" for name, value in self._asdict().items()])
@@ -137,13 +137,16 @@ class Demonstrations:
             >>> Demonstrations.from_arrays([[3, 4], [4, 4, 5]], [[0], [1, 0]], terminated=True).num_transitions
             3
         """
-        arrays = [as_whole_numbers(f"the array of states of episode {e}", array) for e, array in enumerate(states)]
+        each = "a list with an array of whole numbers for each episode"
+        given = as_list("the list of states", states, each)
+        arrays = [as_whole_numbers(f"the array of states of episode {e}", array) for e, array in enumerate(given)]
         if not arrays:
             raise InvalidInputError("there are no episodes; give at least one, of at least one state.")
         lengths = np.array([array.size for array in arrays])
         moves = None
         if actions is not None:
-            moves = [as_whole_numbers(f"the array of actions of episode {e}", array) for e, array in enumerate(actions)]
+            taken = as_list("the list of actions", actions, each)
+            moves = [as_whole_numbers(f"the array of actions of episode {e}", array) for e, array in enumerate(taken)]
             require_actions_match(lengths, [array.size for array in moves])
         return cls(np.concatenate(arrays), None if moves is None else np.concatenate(moves), lengths, terminated)
 
@@ -155,7 +158,8 @@ class Demonstrations:
 
         Args:
             frame: The table; its columns are those of a CSV file (see `robustirl.demonstrations.load`).
-            options: Those of `load`: `columns`, `state_names`, `action_names`, `first_state`, `first_action`.
+            options: Those of `load`: `columns`, `state_names`, `action_names`, `first_state`, `first_action`,
+                `time_step`.
 
         Example:
             >>> log = {"trip": [7, 7, 9], "link": ["A", "B", "A"]}
@@ -173,8 +177,13 @@ class Demonstrations:
 
         All parts have actions, known ends and names, or none has.
         """
+        parts = as_list("the list to concatenate", parts, "a list of Demonstrations")
         if len(parts) == 0:
             raise InvalidInputError("there are no demonstrations to concatenate; give at least one set.")
+        for i, part in enumerate(parts):
+            if not isinstance(part, Demonstrations):
+                kind = type(part).__name__
+                raise InvalidInputError(f"set {i} of the demonstrations is a {kind}, but Demonstrations are needed.")
         first = parts[0]
         for i, part in enumerate(parts):
             require_alike(first, part, i)
@@ -236,7 +245,7 @@ class Demonstrations:
     def __getitem__(self, index: Any) -> "Episode | Demonstrations":
         if isinstance(index, slice):
             return self.subset(np.arange(len(self))[index])
-        if np.ndim(index) > 0:
+        if shape_of("the index", index) != ():
             return self.subset(index)
         place = np.asarray(index)
         if place.dtype.kind not in "iu":
@@ -251,7 +260,7 @@ class Demonstrations:
     def _episode(self, e: int) -> Episode:
         begin, end = int(self.offsets[e]), int(self.offsets[e + 1])
         actions = None if self.actions is None else self.actions[begin - e : end - e - 1]
-        return Episode(self.states[begin:end], actions, bool(self.terminated[e]))
+        return Episode(self.states[begin:end], actions, bool(self.terminated[e]) if self.ends_known else None)
 
     def subset(self, indices: ArrayLike) -> "Demonstrations":
         """Return the episodes at these places, in this order, or those where a mask is True.

@@ -16,6 +16,7 @@ from robustirl.reports.fit_record import MOST_ENDS as MOST_ENDS
 from robustirl.reports.fit_record import WorldRecord as WorldRecord
 from robustirl.reports.html import embedded as embedded
 from robustirl.reports.html import render as render
+from robustirl.reports.logs import read_demonstrations as read_demonstrations
 from robustirl.reports.markdown import to_markdown as to_markdown
 from robustirl.reports.occupancy_file import read_occupancy as read_occupancy
 from robustirl.reports.theory import Learned as Learned

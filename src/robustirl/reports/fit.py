@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import optax
 
-from robustirl import demonstrations, envs
-from robustirl._runtime import filled_whole, write_atomically
+from robustirl import envs
+from robustirl._runtime import OutputFolder, filled_whole, write_atomically
 from robustirl.demonstrations import Demonstrations, TableOptions
 from robustirl.errors import InvalidInputError
 from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, Inference, RobustIRL, adam
@@ -19,6 +19,7 @@ from robustirl.mdp import MDP, as_alpha, as_count, as_positive
 from robustirl.planning import state_occupancy
 from robustirl.reports.fit_record import NAME as RECORD
 from robustirl.reports.fit_record import describe_demonstrations, encode_record, make_record
+from robustirl.reports.logs import read_demonstrations
 from robustirl.reports.worlds import explain_noise, find_environment
 from robustirl.rewards import make_reward_model
 
@@ -122,7 +123,7 @@ def prepare_fit(request: FitRequest) -> FitJob:
     size = environment.mdp(0.0).num_states if request.noise else 0
     noise = explain_noise(environment, request.noise, request.noise_model, size)
     world = environment.mdp(request.noise, request.noise_model)
-    given, understood = _read(request, environment)
+    given, understood = read_demonstrations(request.demonstrations, request.table, environment)
     understood = understood if noise is None else f"{understood} {noise}"
     given.check_against(world)
     kind = request.reward or environment.reward_model
@@ -183,37 +184,20 @@ def choose_optimizer(name: str | None, rate: float | None) -> optax.GradientTran
     return known[name]
 
 
-def _read(request: FitRequest, environment: envs.Environment) -> tuple[Demonstrations, str]:
-    """Read the demonstrations; where they have names, number them as the environment does."""
-    named = environment.state_names is not None or environment.action_names is not None
-    table = dataclasses.replace(request.table, renumbered=named)
-    given, understood = demonstrations.load_with_note(request.demonstrations, table)
-    used = {name: words for name, words in given.names.items() if words is not None}
-    if not used:
-        return given, understood
-    known = {name: getattr(environment, name) for name in used}
-    for name in used:
-        if known[name] is None:
-            kind = name.removesuffix("_names")
-            raise InvalidInputError(
-                f"{request.demonstrations} names its {kind}s, as {used[name][0]!r}, but {environment.name} has no names"
-                f" for them; number them from 0, or save the world with an array {name!r}."
-            )
-    return given.renumber(**known), understood
-
-
-def write_fit(job: FitJob, out: Path, *, command: Sequence[str] = (), interrupted: bool = False) -> list[Path]:
+def write_fit(
+    job: FitJob, out: Path | OutputFolder, *, command: Sequence[str] = (), interrupted: bool = False
+) -> list[Path]:
     """Write the folder, all of it or nothing, and return what is in it.
 
     Args:
         job: What was learned.
-        out: The folder.
+        out: The folder, reserved or not.
         command: The words of the command, which the record keeps.
         interrupted: Whether the fit was interrupted, and this is the best so far.
     """
     with filled_whole(out) as building:
         names = [path.name for path in _fill(job, building, command, interrupted)]
-    return [out / name for name in names]
+    return [(out.out if isinstance(out, OutputFolder) else out) / name for name in names]
 
 
 def _fill(job: FitJob, folder: Path, command: Sequence[str], interrupted: bool) -> list[Path]:

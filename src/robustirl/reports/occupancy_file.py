@@ -1,6 +1,7 @@
 """An expert's state occupancy from a text file."""
 
 import csv
+import io
 import os
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
     if path.suffix == ".csv":
         return _from_table(path)
     try:
-        lines = read_regular(Path(path)).decode("utf-8").splitlines()
+        lines = read_regular(Path(path)).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a file.") from None
     except UnicodeDecodeError as error:
@@ -59,13 +60,20 @@ def read_occupancy(path: str | os.PathLike[str]) -> Float[np.ndarray, " n"]:
 def _from_table(path: Path) -> Float[np.ndarray, " n"]:
     """Return the column `expert_occupancy` of a table, as reward.csv has it."""
     try:
-        rows = list(csv.DictReader(read_regular(path).decode("utf-8-sig").splitlines()))
+        # As a file: names of states may hold what Python takes for the end of a line.
+        rows = list(csv.DictReader(io.StringIO(read_regular(path).decode("utf-8-sig"), newline="")))
         numbers = np.array([float(row["expert_occupancy"]) for row in rows])
         if not numbers.size or not np.isfinite(numbers).all():
             raise ValueError("it holds no numbers" if not numbers.size else "it holds a number that is not finite")
-        return numbers
     except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"{path} has no readable column 'expert_occupancy' ({type(error).__name__}: {one_line(error)}); give the"
             " reward.csv of a fit, or a text file of numbers."
         ) from None
+    for number, row in enumerate(rows):
+        if row.get("state", str(number)) != str(number):  # A spreadsheet may have sorted it.
+            raise InvalidInputError(
+                f"row {number} of {path} is of state {short_repr(row['state'])}, but state {number} is due; sort the"
+                " rows by their states."
+            )
+    return numbers

@@ -56,3 +56,41 @@ def test_the_header_of_json_lines_is_held_against_them(tmp_path, refused):
     (tmp_path / "bare.jsonl").write_text(EPISODE + "\n")
     with refused("line 1", "has_actions"):
         load(tmp_path / "bare.jsonl")
+
+
+def test_a_byte_order_mark_and_any_line_end_are_accepted(tmp_path):
+    path = jsonl_file(tmp_path, EPISODE, EPISODE)
+    expected = load(path)
+    content = path.read_bytes()
+    for changed in (b"\xef\xbb\xbf" + content, content.replace(b"\n", b"\r\n"), content.removesuffix(b"\n")):
+        path.write_bytes(changed)
+        assert load(path) == expected
+
+
+def test_only_line_ends_end_a_line(tmp_path):
+    names = ["a\u2028b", "c\u0085d"]
+    path = jsonl_file(tmp_path, EPISODE, state_names=names)
+    path.write_text(path.read_text().replace("\\u2028", "\u2028").replace("\\u0085", "\u0085"), encoding="utf-8")
+    assert load(path).state_names == tuple(names)
+
+
+def test_fields_that_occur_twice_are_refused(tmp_path, refused):
+    for line, name in (
+        ('{"states": [0, 1], "states": [2, 3], "actions": [2], "terminated": true}', "states"),
+        ('{"states": [0, 1], "actions": [2], "terminated": true, "terminated": false}', "terminated"),
+    ):
+        with refused("line 3", f"the field '{name}' occurs more than once"):
+            load(jsonl_file(tmp_path, EPISODE, line))
+    path = jsonl_file(tmp_path, EPISODE)
+    path.write_text(path.read_text().replace('"episodes": 1', '"episodes": 1, "episodes": 1'))
+    with refused("line 1", "the field 'episodes' occurs more than once"):
+        load(path)
+    with refused("line 3", "cannot be read"):
+        load(jsonl_file(tmp_path, EPISODE, f'{{"states": [{"9" * 5000}]}}'))
+
+
+def test_names_that_occur_twice_beside_a_table_are_refused(tmp_path, refused):
+    named = '# robustirl.names {"state_names": ["a"], "state_names": ["b"]}'
+    (tmp_path / "log.csv").write_text(f"{named}\nepisode,state\n0,0\n")
+    with refused("the names in line 1", "the field 'state_names' occurs more than once"):
+        load(tmp_path / "log.csv")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from robustirl.demonstrations import Demonstrations, from_minari, to_minari
+from robustirl.demonstrations import Demonstrations, from_minari, reserved_place, save, to_minari
 from tests.demonstrations.strategies import demonstrations
 
 minari = pytest.importorskip("minari")
@@ -133,3 +133,29 @@ def test_a_machine_without_minari_is_told_what_to_install(monkeypatch, refused):
         to_minari(WALKS, "walks-v0")
     with refused("minari", "robustirl[minari]"):
         from_minari("walks-v0")
+
+
+def test_unknown_ends_stay_unknown():
+    unknown = Demonstrations.from_arrays([[0, 1, 2], [3, 1]], [[0, 1], [2]])
+    to_minari(unknown, "corridor/open-v0")
+    assert from_minari("corridor/open-v0") == unknown
+    to_minari(unknown.without_actions(), "corridor/bare-v0")
+    assert from_minari("corridor/bare-v0") == unknown.without_actions()
+
+
+def test_ids_that_no_folder_can_have_are_refused(root, refused, monkeypatch):
+    for name in ("n" * 300 + "/walks-v0", "corridor/" + "w" * 300 + "-v0"):
+        with refused("has a part of 30", "at most 255"):
+            save(WALKS, f"minari:{name}")
+        with refused("has a part of 30", "at most 255"), reserved_place(f"minari:{name}"):
+            pass
+    with refused("cannot be read"):
+        from_minari("corridor/" + "w" * 300 + "-v0")
+    assert list(root.iterdir()) == []
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(minari, "create_dataset_from_buffers", full)
+    with refused("corridor/walks-v1 cannot be written", "No space left on device"):
+        to_minari(WALKS, "corridor/walks-v1")

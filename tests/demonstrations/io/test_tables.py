@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+import pytest
 
 from robustirl.demonstrations import Demonstrations, TableOptions, load, load_with_note, save
 
@@ -71,7 +72,7 @@ def test_states_by_name_keep_their_names_in_every_format(tmp_path, refused):
         assert again.actions.tolist() == [1]
     with refused("'Attic' in line 3", "not among the 1 state names"):
         load(path, state_names=["Hall, east"])
-    with refused("mapped to [0, 2]", "0 to 1"):
+    with refused("maps names to [0, 2]", "0 to 1"):
         load(path, state_names={"Hall, east": 0, "Attic": 2})
 
 
@@ -104,9 +105,59 @@ def test_a_spreadsheet_may_have_quoted_the_comments(tmp_path):
     assert load(written(tmp_path, "\n".join(quoted))) == named
 
 
+@pytest.mark.usefixtures("mistyped")
 def test_options_of_tables_are_refused_elsewhere(tmp_path, refused):
     save(Demonstrations.from_arrays([[0, 1]]), tmp_path / "walks.npz")
     with refused("columns is for tables", "walks.npz"):
         load(tmp_path / "walks.npz", columns=TRIP)
     with refused("first_state is for tables", "walks.npz"):
         load(tmp_path / "walks.npz", first_state=1)
+    for options in ({"state_names": []}, {"time_step": 1.0}, {"action_names": np.array(["go"])}, {"separator": ";"}):
+        with refused(f"{next(iter(options))} is for tables"):
+            load(tmp_path / "walks.npz", **options)
+    load(tmp_path / "walks.npz", first_state=0)  # Which they begin with anyway.
+    options = TableOptions(first_state=1, command_line=True)
+    with refused("--first-state is for tables"):
+        load_with_note(tmp_path / "walks.npz", options)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [{"a": "0", "b": 1}, {"a": None, "b": 1}, {"a": True, "b": False}, {"a": 0.0, "b": 1.0}, {"a": 0, "b": 2}],
+)
+@pytest.mark.parametrize("kind", ["state", "action"])
+@pytest.mark.usefixtures("mistyped")
+def test_mappings_of_names_go_to_whole_numbers(numbers, kind, refused):
+    rows = {"episode": [0, 0, 0], "state": ["a", "b", "a"], "action": ["a", "b", None]}
+    with refused(f"{kind}_names maps names to", "each whole number from 0 to 1 is needed once"):
+        Demonstrations.from_frame(rows, **{f"{kind}_names": numbers})
+    found = Demonstrations.from_frame(rows, **{f"{kind}_names": {"b": np.int64(0), "a": 1}})
+    assert found.names[f"{kind}_names"] == ("b", "a")
+
+
+def test_no_option_is_accepted_and_ignored(tmp_path, refused):
+    rows = {"episode": [0, 0], "state": [0, 1]}
+    for options, culprits in (
+        ({"columns": {"episode": "state"}}, ["columns takes 'state' for 'episode', but it is needed for 'state'"]),
+        ({"columns": {"state": "episode"}}, ["columns takes 'episode' for 'state', but it is needed for 'episode'"]),
+        ({"first_state": 1, "state_names": ["0", "1"]}, ["first_state is for states by number", "state_names"]),
+        ({"first_action": 1}, ["first_action is for actions, but the frame has no column 'action'"]),
+        ({"action_names": ["go"]}, ["action_names is for actions, but the frame has no column 'action'"]),
+        ({"separator": ";"}, ["separator is for text tables (.csv, .tsv), but the frame is none"]),
+    ):
+        with refused(*culprits):
+            Demonstrations.from_frame(rows, **options)
+    save(Demonstrations.from_arrays([[0, 1]]), tmp_path / "walks.parquet")
+    with refused("separator is for text tables", "walks.parquet is none"):
+        load(tmp_path / "walks.parquet", separator=";")
+    named = {"episode": [0, 0], "state": ["hall", "attic"], "action": ["go", None]}
+    with refused("'action' holds names, as 'go' in row 0", "first_action is for numbers"):
+        Demonstrations.from_frame(named, first_action=1)
+
+
+def test_columns_may_change_places_and_a_named_one_is_read_once():
+    swapped = {"episode": [4, 5], "state": [7, 7], "step": [0, 20]}
+    found = Demonstrations.from_frame(
+        swapped, columns={"episode": "state", "state": "episode", "time": "step"}, time_step=10
+    )
+    assert found.states.tolist() == [4, 4, 5]  # Times, and not steps as well.

@@ -24,7 +24,9 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.estimation.chain import TransitionCounts, transition_counts
+from robustirl.demonstrations.estimation.concentration import as_confidence
 from robustirl.demonstrations.estimation.lists import HALF, as_lists, astray_from_lists
 from robustirl.demonstrations.estimation.pairs import SAME, PairBounds, bound_pairs
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -99,10 +101,10 @@ def estimate_alpha(
         >>> found.decisive, found.low < 0.9 < found.high, round(found.alpha, 1)
         (True, True, 0.9)
     """
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"the confidence is {confidence}, but a number between 0 and 1 is needed.")
+    confidence = as_confidence(confidence)
     if expert_mdp is not None:
         return _from_worlds(mdp, expert_mdp, confidence)
+    require_demonstrations(demonstrations)
     if actions is None:
         actions = demonstrations.has_actions
     demonstrations.check_against(mdp)

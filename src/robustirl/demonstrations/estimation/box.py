@@ -45,8 +45,8 @@ def occupancy_box(demonstrations: Demonstrations, mdp: MDP, *, confidence: float
         >>> box.lower.round(3).tolist(), box.upper.round(3).tolist()
         ([0.488, 0.488], [0.512, 0.512])
     """
-    risk = (1 - as_confidence(confidence)) / 2 / mdp.num_states
     shown, unseen = shown_contributions(demonstrations, mdp)
+    risk = (1 - as_confidence(confidence)) / 2 / mdp.num_states
     count, log = len(demonstrations), float(np.log(2 / risk))
     if count < 2:
         return OccupancyBox(np.zeros(mdp.num_states), np.ones(mdp.num_states))

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from robustirl._runtime import ShortRepr
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -96,6 +97,7 @@ def transition_counts(
         >>> found.to_matrix().toarray().round(3).tolist()
         [[0.333, 0.667], [0.0, 1.0]]
     """
+    require_demonstrations(demonstrations)
     size = as_count("the number of states", num_states, 1)
     require_states(demonstrations, size)
     states, moves = demonstrations.states, demonstrations.moves

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from robustirl._runtime import ShortRepr, working_precision
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.estimation.alpha import AlphaEstimate, estimate_alpha
 from robustirl.demonstrations.estimation.mismatch import Mismatch, classify, stray_moves
 from robustirl.demonstrations.estimation.pairs import MOST_ENTRIES, count_array, learner_rows, resembled_actions
@@ -70,6 +71,7 @@ def estimate_dynamics(mdp: MDP, demonstrations: Demonstrations, *, strength: flo
         >>> found.kind, found.relabel.tolist()
         ('relabeled', [[1, 0], [1, 0]])
     """
+    require_demonstrations(demonstrations)
     demonstrations.check_against(mdp)
     if not demonstrations.has_actions:
         raise InvalidInputError("the expert's world cannot be estimated from states alone; record the actions too.")

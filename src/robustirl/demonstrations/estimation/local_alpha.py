@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from robustirl._runtime import ShortRepr
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.estimation.concentration import as_confidence
 from robustirl.demonstrations.estimation.pairs import MOST_ENTRIES, count_array, learner_rows, resembled_actions
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -76,6 +77,7 @@ def estimate_local_alpha(mdp: MDP, demonstrations: Demonstrations, *, confidence
     from scipy import stats  # Here, so that `import robustirl` stays light.
 
     confidence = as_confidence(confidence)
+    require_demonstrations(demonstrations)
     demonstrations.check_against(mdp)
     if not demonstrations.has_actions:
         raise InvalidInputError(

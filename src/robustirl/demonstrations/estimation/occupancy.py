@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import ShortRepr, require_memory, warn_renamed
+from robustirl._runtime import ShortRepr, require_memory, short_repr, warn_renamed
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.checks import require_states
 from robustirl.demonstrations.estimation.chain import transition_counts
 from robustirl.demonstrations.estimation.concentration import as_confidence, l1_radius_from_data
@@ -122,6 +123,7 @@ def estimate_occupancy(
         >>> estimate_occupancy(Demonstrations.from_arrays([[0, 1], [1]]), walk).bias
         0.0
     """
+    require_demonstrations(demonstrations)
     if mdp is not None:
         num_states = as_world(mdp).num_states if num_states is None else num_states
         discount = float(mdp.discount) if discount is None else discount
@@ -131,7 +133,7 @@ def estimate_occupancy(
             raise InvalidInputError(
                 f"neither a world nor `{name}` was given; give the learner's world, or both numbers."
             )
-    size, gamma = as_count("the number of states", num_states, 1), _as_discount(discount)
+    size, gamma = as_count("the number of states", num_states, 1), require_discount(discount)
     confidence = as_confidence(confidence)
     resamples = as_count("the number of resamples", resamples, 100)
     tail = as_tail(tail)
@@ -177,6 +179,7 @@ def shown_contributions(
     demonstrations: Demonstrations, mdp: MDP
 ) -> tuple["scipy.sparse.csr_array", Float[np.ndarray, " E"]]:
     """Return what each episode shows of its occupancy, `[E, S]`, and the mass not shown, `[E]`."""
+    require_demonstrations(demonstrations)
     demonstrations = demonstrations.infer_terminated(as_world(mdp))
     require_states(demonstrations, mdp.num_states)
     gamma = float(mdp.discount)
@@ -187,6 +190,8 @@ def shown_contributions(
 
 def as_tail(tail: str) -> str:
     """Return the checked name of a tail; the British spelling of 0.1 is accepted with a warning."""
+    if not isinstance(tail, str):
+        raise InvalidInputError(f"the tail is {short_repr(tail)}, but one of {', '.join(get_args(Tail))} is needed.")
     if tail == "renormalise":
         warn_renamed("tail='renormalise'")
         return "renormalize"
@@ -247,7 +252,3 @@ def _tail(chain: "scipy.sparse.csr_array", leaving: Float[np.ndarray, " S"], gam
             " choose tail='hold' or tail='renormalize'."
         )
     return (1 - gamma) * np.maximum(solution, 0)
-
-
-def _as_discount(discount: float | None) -> float:
-    return require_discount(discount)

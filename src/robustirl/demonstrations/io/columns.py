@@ -6,12 +6,12 @@ answers or words. `18`, `18.0` and `" 18 "` are the same number; `true`, `TRUE`,
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import short_repr
+from robustirl._runtime import one_line, short_repr
 from robustirl.errors import InvalidInputError
 
 Row = Callable[[int], str]
@@ -21,8 +21,8 @@ EMPTY_WORDS = frozenset({"", "nan", "na", "n/a", "null", "none"})
 _YES, _NO = ("true", "1", "1.0", "yes", "y"), ("false", "0", "0.0", "no", "n")
 _ANSWERS = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
-_WHOLE_WITH_COMMA = re.compile(r"\s*\+?\d+,0+\s*")
 _WHOLE = re.compile(r"\+?\d{1,30}(\.0*)?")
+_LEADING_ZERO = re.compile(r"\+?0\d")
 _LARGEST = np.iinfo(np.int64).max
 
 
@@ -43,6 +43,8 @@ def _is_missing(cell: Any) -> bool:
         return True
     if isinstance(cell, str):
         return not cell.strip()
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
     return isinstance(cell, float | np.floating) and math.isnan(cell)
 
 
@@ -64,7 +66,7 @@ def whole_numbers(name: str, column: np.ma.MaskedArray, row: Row, first: int = 0
     for i, cell in enumerate(np.ma.getdata(column).tolist()):
         if empty[i]:
             continue
-        number = _whole(cell)
+        number = as_whole(cell)
         if number is None or number < first:
             comma = isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell)
             problem = ", a number with a decimal comma" if comma else ""
@@ -77,17 +79,49 @@ def whole_numbers(name: str, column: np.ma.MaskedArray, row: Row, first: int = 0
     return np.ma.array(values, mask=empty)
 
 
-def _whole(cell: Any) -> int | None:
-    """Return the whole number of at least 0 that a cell holds, or None."""
+def as_whole(cell: Any) -> int | None:
+    """Return the whole number of at least 0 that a cell holds, or None.
+
+    Example:
+        >>> as_whole(" 18 "), as_whole(18.0), as_whole("1e3"), as_whole(np.timedelta64(18, "s"))
+        (18, 18, None, None)
+    """
     if isinstance(cell, str):
         text = cell.strip()
         # Few digits first: Python refuses to convert thousands of them.
         number = int(text.split(".")[0]) if _WHOLE.fullmatch(text) else None
-    elif isinstance(cell, bool | np.bool_) or not isinstance(cell, int | float | np.number):
-        number = None
+    elif isinstance(cell, bool | np.timedelta64) or not isinstance(cell, int | float | np.integer | np.floating):
+        number = None  # NumPy's spans of time are integers to it.
+    elif isinstance(cell, int | np.integer):
+        number = int(cell)
     else:
         number = int(cell) if np.isfinite(cell) and cell == int(cell) else None
     return number if number is not None and 0 <= number <= _LARGEST else None
+
+
+def spelled(cell: Any) -> str:
+    """Return the word of a cell, with whole numbers spelled in one way.
+
+    Leading zeros stay, because they may be part of a name.
+
+    Example:
+        >>> [spelled(cell) for cell in (18, 18.0, " 18 ", "018", " trip 7")]
+        ['18', '18', '18', '018', 'trip 7']
+    """
+    word = as_word(cell)
+    number = None if isinstance(cell, str) and _LEADING_ZERO.match(word) else as_whole(cell)
+    return word if number is None else str(number)
+
+
+def as_word(cell: Any) -> str:
+    """Return the text of a cell; refuse one without, such as a number of thousands of digits."""
+    try:
+        return str(cell).strip()
+    except Exception as error:
+        raise InvalidInputError(
+            f"a cell of the type {type(cell).__name__} cannot be written as text ({one_line(error)}); give numbers or"
+            " words."
+        ) from None
 
 
 def answers(name: str, column: np.ma.MaskedArray, row: Row) -> np.ma.MaskedArray:
@@ -102,7 +136,7 @@ def answers(name: str, column: np.ma.MaskedArray, row: Row) -> np.ma.MaskedArray
     for i, cell in enumerate(np.ma.getdata(column).tolist()):
         if empty[i]:
             continue
-        found = _ANSWERS.get(str(cell).strip().lower())
+        found = _ANSWERS.get(as_word(cell).lower())
         if found is None:
             raise InvalidInputError(
                 f"the column {name!r} holds {short_repr(cell)} in {row(i)}, but true or false (or 1 or 0) is needed,"
@@ -110,59 +144,3 @@ def answers(name: str, column: np.ma.MaskedArray, row: Row) -> np.ma.MaskedArray
             )
         values[i] = found
     return np.ma.array(values, mask=empty)
-
-
-def names_or_numbers(
-    name: str, column: np.ma.MaskedArray, row: Row, first: int, known: Sequence[str] | Mapping[str, int] | None
-) -> tuple[np.ma.MaskedArray, tuple[str, ...] | None]:
-    """Return a column as numbers, and the names they stand for if the table uses names.
-
-    A column is one of names if `known` names are given, or if none of its cells looks like a number. Without known
-    names they are numbered in alphabetical order.
-
-    Example:
-        >>> found, names = names_or_numbers("state", as_column(["north", "east", "north"]), str, 0, None)
-        >>> found.tolist(), names
-        ([1, 0, 1], ('east', 'north'))
-    """
-    empty = np.ma.getmaskarray(column)
-    cells = np.ma.getdata(column).tolist()
-    words = [cell.strip() if isinstance(cell, str) else str(cell) for cell in cells]
-    if known is None:
-        given = [cell for cell, hollow in zip(cells, empty, strict=True) if not hollow]
-        # 3,4 may be a place in a grid; 18,0 is a number if all cells are like that.
-        commas = all(isinstance(cell, str) and _WHOLE_WITH_COMMA.fullmatch(cell) for cell in given)
-        if not given or commas or not all(isinstance(cell, str) and not _looks_numeric(cell) for cell in given):
-            return whole_numbers(name, column, row, first), None
-        known = sorted({word for word, hollow in zip(words, empty, strict=True) if not hollow})
-    names = _in_order(name, known)
-    places = {word: i for i, word in enumerate(names)}
-    values = np.zeros(len(words), dtype=np.int64)
-    for i, word in enumerate(words):
-        if not empty[i]:
-            if word not in places:
-                raise InvalidInputError(
-                    f"the column {name!r} holds {short_repr(word)} in {row(i)}, which is not among the {len(names)}"
-                    f" {name} names given; add it to them, or correct the table."
-                )
-            values[i] = places[word]
-    return np.ma.array(values, mask=empty), names
-
-
-def _in_order(name: str, known: Sequence[str] | Mapping[str, int]) -> tuple[str, ...]:
-    if not isinstance(known, Mapping):
-        return tuple(str(word) for word in known)
-    if sorted(known.values()) != list(range(len(known))):
-        raise InvalidInputError(
-            f"the {name} names are mapped to {short_repr(sorted(known.values()))}, but each number from 0 to"
-            f" {len(known) - 1} is needed once; give a list, or correct the mapping."
-        )
-    return tuple(sorted(known, key=known.__getitem__))
-
-
-def _looks_numeric(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

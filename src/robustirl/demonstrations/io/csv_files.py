@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from robustirl._runtime import one_line, short_repr
+from robustirl._runtime import one_line, short_repr, unique_fields
 from robustirl.demonstrations.io.columns import as_column
 from robustirl.demonstrations.io.separators import KNOWN, sniff_separator
-from robustirl.demonstrations.io.tables import COLUMNS, TIME, Source, TableOptions, find_columns, from_table, table
+from robustirl.demonstrations.io.table_options import COLUMNS, TIME, TableOptions
+from robustirl.demonstrations.io.tables import Source, find_columns, from_table, table
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -65,7 +66,15 @@ def read_csv(content: bytes, path: str, options: TableOptions) -> tuple[Demonstr
     if not rows.places:
         raise InvalidInputError(f"{path} has no rows under its header; there must be at least one episode.")
     columns = {name: as_column(rows.columns.pop(name)) for name in list(rows.columns)}
-    source = Source(path, rows.name, comments.has_actions, comments.names, KNOWN.get(rows.separator, rows.separator))
+    rows.require_no_comments()
+    source = Source(
+        path,
+        rows.name,
+        comments.has_actions,
+        saved=comments.rows_due is not None,
+        names=comments.names,
+        separated_by=KNOWN.get(rows.separator, rows.separator),
+    )
     found = from_table(columns, source, options)
     if comments.rows_due is not None and comments.rows_due != len(rows.places):
         raise InvalidInputError(
@@ -99,6 +108,7 @@ class _Rows:
         self._header: list[str] | None = None
         self._wanted: list[tuple[list[str], int]] = []
         self._known: dict[str, str] = {}
+        self._marked = array.array("q")  # Lines that begin with #.
         self.separator: str = ","
 
     def add(self, cells: list[str], line: int) -> None:
@@ -115,7 +125,10 @@ class _Rows:
             self.columns = {name: [] for name in chosen}
             self._wanted = [(self.columns[name], self._header.index(own)) for name, own in chosen.items()]
         self.places.append(line)
+        if cells[0].lstrip().startswith("#"):
+            self._marked.append(line)
         if len(cells) != len(self._header):
+            self.require_no_comments()
             more = len(cells) > len(self._header)
             hint = (
                 "write numbers with points, not with decimal commas, or separate cells by semicolons"
@@ -132,6 +145,17 @@ class _Rows:
             self._known.clear()
         for column, i in self._wanted:
             column.append(self._known.setdefault(cells[i], cells[i]))
+
+    def require_no_comments(self) -> None:
+        """Refuse rows that begin with # if others do not.
+
+        They may be comments, or episodes of such names.
+        """
+        if self._marked and len(self._marked) < len(self.places):
+            raise InvalidInputError(
+                f"line {self._marked[0]} of {self._path} begins with # as comments do, which belong above the header;"
+                " remove it, or let no row of the table begin with #."
+            )
 
     def _require_several(self) -> None:
         """Refuse a header of one column: an episode and a state need two."""
@@ -183,7 +207,7 @@ def _read_comments(lines: Iterator[str], path: str) -> _Comments:
 
 def _read_names(text: str, place: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"the names in {place} are damaged ({one_line(error)}); leave that line out.") from None
     return require_names(found, place)

@@ -10,27 +10,30 @@ Actions, ends and names are absent if they are unknown.
 No format runs code when it is read. A file is replaced whole or left as it was.
 """
 
+import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from robustirl._runtime import (
     as_path,
     is_folder,
     read_regular,
-    require_output_file,
-    require_output_folder,
+    reserved_file,
+    reserved_folder,
     short_traceback,
     write_atomically,
 )
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.io.csv_files import csv_text, read_csv
 from robustirl.demonstrations.io.imitation import read_imitation_folder, write_imitation_folder
 from robustirl.demonstrations.io.json_lines import jsonl_bytes, read_jsonl
-from robustirl.demonstrations.io.minari import from_minari, require_minari_id, to_minari
+from robustirl.demonstrations.io.minari import from_minari, reserved_dataset, to_minari
+from robustirl.demonstrations.io.names import Names
 from robustirl.demonstrations.io.npz import npz_bytes, read_npz
 from robustirl.demonstrations.io.parquet import parquet_bytes, read_parquet
-from robustirl.demonstrations.io.tables import Names, TableOptions
+from robustirl.demonstrations.io.table_options import TableOptions
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 
@@ -57,6 +60,7 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
         ...     load(f"{folder}/walks.jsonl") == demos
         True
     """
+    require_demonstrations(demonstrations)
     if str(path).startswith(MINARI):
         to_minari(demonstrations, str(path).removeprefix(MINARI))
         return
@@ -74,22 +78,30 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
         ) from None
 
 
-def require_place(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that `save` would refuse, before what is to be saved is made.
+@contextlib.contextmanager
+def reserved_place(path: str | os.PathLike[str]) -> Iterator[Callable[[Demonstrations], object]]:
+    """Reserve a path for `save` before what is to be saved is made; yield what saves there.
+
+    A path that `save` would refuse is refused now, and so is one that another command is writing to.
 
     Example:
-        >>> require_place("walks.txt")
+        >>> with reserved_place("walks.txt"):
+        ...     pass
         Traceback (most recent call last):
         robustirl.errors.InvalidInputError: walks.txt has the suffix '.txt', which names no known format; choose one of
         .npz, .jsonl, .csv, .parquet.
     """
     if str(path).startswith(IMITATION):
-        require_output_folder(Path(str(path).removeprefix(IMITATION)))
+        with reserved_folder(Path(str(path).removeprefix(IMITATION))) as held:
+            yield lambda demonstrations: write_imitation_folder(demonstrations, held)
     elif str(path).startswith(MINARI):
-        require_minari_id(str(path).removeprefix(MINARI))
+        name = str(path).removeprefix(MINARI)
+        with reserved_dataset(name):
+            yield lambda demonstrations: to_minari(demonstrations, name)
     else:
-        _format(Path(path))
-        require_output_file(Path(path))
+        _format(as_path(path))
+        with reserved_file(as_path(path)):
+            yield lambda demonstrations: save(demonstrations, path)
 
 
 @short_traceback
@@ -99,8 +111,8 @@ def load(
     columns: Mapping[str, str] | None = None,
     state_names: Names = None,
     action_names: Names = None,
-    first_state: int = 0,
-    first_action: int = 0,
+    first_state: int | None = None,
+    first_action: int | None = None,
     time_step: float | None = None,
     separator: str | None = None,
 ) -> Demonstrations:
@@ -116,7 +128,7 @@ def load(
         state_names: The name of each state in order, or a number for each name. If omitted, a column of names is
             numbered in alphabetical order, and the result has them as `state_names`.
         action_names: The same for actions.
-        first_state: The number of the first state in the table: 0, or 1 for tables that count from 1.
+        first_state: The number of the first state in the table: 0, or 1 for tables that count from 1; 0 if omitted.
         first_action: The same for actions.
         time_step: For tables with a column `time` (numbers, or timestamps such as 2024-05-01 08:30:00): the seconds
             between two steps; at each the latest state is taken. Such tables have no actions.

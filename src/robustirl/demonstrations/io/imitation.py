@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import filled_whole, one_line, read_regular, require_memory, short_repr, write_atomically
+from robustirl._runtime import (
+    OutputFolder,
+    filled_whole,
+    one_line,
+    read_regular,
+    require_memory,
+    short_repr,
+    unique_fields,
+    write_atomically,
+)
+from robustirl.demonstrations.io.arrow_sizes import require_stream_fits
 from robustirl.demonstrations.io.trajectories_of_others import from_trajectories
 from robustirl.demonstrations.trajectories import Demonstrations, Episode
 from robustirl.errors import InvalidInputError
@@ -32,25 +42,10 @@ def read_imitation_folder(folder: Path) -> Demonstrations:
     """Return the trajectories in a folder that imitation saved."""
     rows: list[SimpleNamespace] = []
     for path in _data_files(folder):
-        table = _read_arrow(path)
-        found = table.column_names
-        wrong = next((name for name in COLUMNS if found.count(name) != 1), None)
-        if wrong is not None:
-            raise InvalidInputError(
-                f"{path} has {found.count(wrong) or 'no'} column{'s' * bool(found.count(wrong))} {wrong!r} among"
-                f" {short_repr(found, 200)}, but one is needed; save the trajectories with"
-                " imitation.data.serialize.save."
-            )
-        for name in COLUMNS:
-            _require_plain(table.column(name).type, f"the column {name!r} of {path}")
-        _require_whole(table, path)
-        cells = sum(_cells(chunk) for name in COLUMNS for chunk in table.column(name).chunks)
-        needed = float(CELL_BYTES) * cells + float(ROW_BYTES) * table.num_rows
-        require_memory(needed, f"the trajectories of {path}", "save fewer in a folder")
-        columns = [table.column(name).to_pylist() for name in COLUMNS]
-        rows += [
-            SimpleNamespace(obs=obs, acts=acts, terminal=terminal) for obs, acts, terminal in zip(*columns, strict=True)
-        ]
+        try:
+            rows += _read_rows(path)
+        except UnicodeDecodeError as error:  # pyarrow decodes the names in a schema when it is asked for them.
+            raise InvalidInputError(f"{path} is damaged ({one_line(error)}); save the trajectories anew.") from None
     if not rows:
         raise InvalidInputError(f"{folder} holds no trajectories; save some with imitation.data.serialize.save.")
     try:
@@ -59,10 +54,33 @@ def read_imitation_folder(folder: Path) -> Demonstrations:
         raise InvalidInputError(f"{folder}: {error}") from None
 
 
-def write_imitation_folder(demonstrations: Demonstrations, folder: Path) -> None:
+def _read_rows(path: Path) -> list[SimpleNamespace]:
+    """Return the trajectories of one file."""
+    table = _read_arrow(path)
+    found = table.column_names
+    wrong = next((name for name in COLUMNS if found.count(name) != 1), None)
+    if wrong is not None:
+        raise InvalidInputError(
+            f"{path} has {found.count(wrong) or 'no'} column{'s' * bool(found.count(wrong))} {wrong!r} among"
+            f" {short_repr(found, 200)}, but one is needed; save the trajectories with"
+            " imitation.data.serialize.save."
+        )
+    for name in COLUMNS:
+        _require_plain(table.column(name).type, f"the column {name!r} of {path}")
+    _require_whole(table, path)
+    cells = sum(_cells(chunk) for name in COLUMNS for chunk in table.column(name).chunks)
+    needed = float(CELL_BYTES) * cells + float(ROW_BYTES) * table.num_rows
+    require_memory(needed, f"the trajectories of {path}", "save fewer in a folder")
+    columns = [table.column(name).to_pylist() for name in COLUMNS]
+    return [
+        SimpleNamespace(obs=obs, acts=acts, terminal=terminal) for obs, acts, terminal in zip(*columns, strict=True)
+    ]
+
+
+def write_imitation_folder(demonstrations: Demonstrations, folder: Path | OutputFolder) -> None:
     """Write demonstrations to a new folder that `imitation.data.serialize.load` reads.
 
-    The folder is written whole or not at all.
+    The folder is written whole or not at all. It may be reserved already.
 
     Example:
         >>> import tempfile
@@ -134,7 +152,8 @@ def _data_files(folder: Path) -> list[Path]:
             " .csv, .parquet), a folder of imitation's trajectories, or minari:ID."
         )
     try:
-        names = [str(entry["filename"]) for entry in json.loads(read_regular(state))["_data_files"]]
+        held = json.loads(read_regular(state), object_pairs_hook=unique_fields)
+        names = [str(entry["filename"]) for entry in held["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInputError(
             f"{state} does not name the files of a dataset ({one_line(error)}); save it anew."
@@ -188,11 +207,13 @@ def _read_arrow(path: Path) -> Any:
     import pyarrow
 
     try:
-        with pyarrow.ipc.open_stream(pyarrow.py_buffer(read_regular(path))) as reader:
+        content = read_regular(path)
+        require_stream_fits(content)
+        with pyarrow.ipc.open_stream(pyarrow.py_buffer(content)) as reader:
             return reader.read_all()
     except MemoryError as error:  # Before the others: pyarrow's is both.
         raise InvalidInputError(
             f"{path} does not fit into memory ({one_line(error)}); save fewer trajectories in a folder."
         ) from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pyarrow.ArrowException, ValueError) as error:
         raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); save the trajectories anew.") from None

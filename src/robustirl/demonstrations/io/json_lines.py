@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
-from robustirl._runtime import one_line, short_repr
+from robustirl._runtime import one_line, short_repr, unique_fields
 from robustirl.demonstrations.arrays import as_whole_numbers
 from robustirl.demonstrations.io.csv_files import require_names
-from robustirl.demonstrations.io.tables import TableOptions
+from robustirl.demonstrations.io.table_options import TableOptions
 from robustirl.demonstrations.io.versions import NAME, SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -37,7 +37,8 @@ def read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demons
     """Return what a .jsonl file holds, and the line that says what was understood."""
     options.require_none(path)
     try:
-        lines = content.decode("utf-8").splitlines()
+        # Editors begin a file with a byte-order mark. Lines end at \n alone: a name may hold other separators.
+        lines = content.decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{path} is not a text file in UTF-8 ({error.reason}); save it as one.") from None
     header = _json_object(path, 1, lines[0])
@@ -89,11 +90,13 @@ def read_jsonl(content: bytes, path: str, options: TableOptions) -> tuple[Demons
 
 def _json_object(path: str, number: int, text: str) -> dict:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(text, object_pairs_hook=unique_fields)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInputError(
             f"line {number} of {path} is not JSON ({one_line(error)}); it may have been cut off."
         ) from None
+    except ValueError as error:  # A field that occurs twice, or a number of thousands of digits.
+        raise InvalidInputError(f"line {number} of {path} cannot be read ({one_line(error)}); correct it.") from None
     if not isinstance(value, dict):
         raise InvalidInputError(f"line {number} of {path} is not a JSON object; write one object an episode.")
     return value

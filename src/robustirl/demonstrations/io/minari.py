@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robustirl._runtime import one_line, short_repr
+from robustirl._runtime import exclusive_beside, one_line, short_repr
+from robustirl.demonstrations.arguments import require_demonstrations
 from robustirl.demonstrations.io.gymnasium import discrete, spaces, spaces_of
 from robustirl.demonstrations.io.hdf5_checks import require_self_contained
 from robustirl.demonstrations.trajectories import Demonstrations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 STATES_ONLY = "robustirl_states_only"
 """The metadata entry of a dataset whose actions stand for nothing, because none were recorded."""
+ENDS_UNKNOWN = "robustirl_ends_unknown"
+"""The metadata entry of a dataset whose truncations stand for nothing, because ends were not recorded."""
+LONGEST_NAME = 255  # The bytes of a file's name.
 
 
 def from_minari(dataset: "minari.MinariDataset | str") -> Demonstrations:
@@ -80,8 +84,9 @@ def _episodes(dataset: "minari.MinariDataset", name: str) -> Demonstrations:
     if not states:
         raise InvalidInputError(f"the Minari dataset {name} has no episodes; record some first.")
     kept = None if dataset.storage.metadata.get(STATES_ONLY) else actions
+    ends = None if dataset.storage.metadata.get(ENDS_UNKNOWN) else terminated
     try:
-        return Demonstrations.from_arrays(states, kept, terminated=terminated)
+        return Demonstrations.from_arrays(states, kept, terminated=ends)
     except InvalidInputError as error:
         raise InvalidInputError(f"the Minari dataset {name}: {error}") from None
 
@@ -105,7 +110,8 @@ def to_minari(
         env: A Gymnasium environment (or id, or spec) to take the spaces from, and to name in the dataset.
         metadata: What else `minari.create_dataset_from_buffers` takes: `author`, `description`, `code_permalink`, ….
 
-    Rewards are recorded as 0: demonstrations have none. Without recorded actions, all are 0 and the metadata say so.
+    Rewards are recorded as 0: demonstrations have none. Without recorded actions, all are 0 and the metadata say so; if
+    it is unknown how episodes ended, all are truncated and the metadata say so.
 
     Example:
         >>> import os, tempfile, unittest.mock
@@ -116,6 +122,7 @@ def to_minari(
         ...         from_minari("corridor/walks-v0") == demos
         True
     """
+    require_demonstrations(demonstrations)
     minari = _minari()
     short = demonstrations.lengths < 2
     if short.any():
@@ -144,11 +151,13 @@ def to_minari(
                 observations=episode.states + starts[0],  # pyright: ignore[reportArgumentType]
                 actions=actions + starts[1],  # pyright: ignore[reportArgumentType]
                 rewards=np.zeros(actions.size),  # pyright: ignore[reportArgumentType]
-                terminations=over & episode.terminated,  # pyright: ignore[reportArgumentType]
+                terminations=over & bool(episode.terminated),  # pyright: ignore[reportArgumentType]
                 truncations=over & (not episode.terminated),  # pyright: ignore[reportArgumentType]
             )
         )
-    return _created(minari, dataset_id, buffers, env, space, demonstrations.has_actions, metadata)
+    unknown = {STATES_ONLY: not demonstrations.has_actions, ENDS_UNKNOWN: not demonstrations.ends_known}
+    notes = {name: True for name, holds in unknown.items() if holds}
+    return _created(minari, dataset_id, buffers, env, space, notes, metadata)
 
 
 def require_minari_id(dataset_id: str) -> None:
@@ -160,30 +169,70 @@ def require_minari_id(dataset_id: str) -> None:
         raise InvalidInputError(
             f"the Minari id {short_repr(dataset_id)} is not of the form `namespace/name-v0`; end it with a version."
         ) from None
+    longest = max(len(part.encode(errors="replace")) for part in dataset_id.split("/"))
+    if longest > LONGEST_NAME:
+        raise InvalidInputError(
+            f"the Minari id {short_repr(dataset_id)} has a part of {longest} bytes, but folders have names of at most"
+            f" {LONGEST_NAME}; choose a shorter one."
+        )
 
 
-def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict, has_actions: bool, metadata: dict):
-    """Return the dataset, whole or not at all."""
+@contextlib.contextmanager
+def reserved_dataset(dataset_id: str) -> Iterator[None]:
+    """Keep other commands from making a dataset while the context lasts.
+
+    One that is there is refused.
+    """
+    require_minari_id(dataset_id)
     from minari.storage import get_dataset_path
 
-    require_minari_id(dataset_id)
+    taken = f"another command is making the Minari dataset {dataset_id}; wait for it, or choose another id."
+    with contextlib.ExitStack() as stack:
+        try:
+            # Minari makes the folder of all datasets when it is asked for it.
+            stack.enter_context(exclusive_beside(get_dataset_path() / dataset_id.replace("/", "-"), taken))
+        except OSError as error:
+            raise InvalidInputError(
+                f"Minari's folder of datasets cannot be written to ({error.strerror}); name another in"
+                " MINARI_DATASETS_PATH."
+            ) from None
+        _require_absent(dataset_id)
+        yield
+
+
+def _require_absent(dataset_id: str) -> Path:
+    """Return the folder of a dataset that is to be made; refuse one that is there."""
+    from minari.storage import get_dataset_path
+
     folder = get_dataset_path(dataset_id)
     if folder.exists():
         raise InvalidInputError(
             f"there is a Minari dataset {dataset_id} already, in {folder}; raise the version, or delete it first."
         )
+    return folder
+
+
+def _created(minari: Any, dataset_id: str, buffers: list, env: Any, space: dict, notes: dict, metadata: dict):
+    """Return the dataset, whole or not at all."""
+    require_minari_id(dataset_id)
+    folder = _require_absent(dataset_id)
     try:
         with warnings.catch_warnings():
             # Minari asks for an author and the like with a warning each; they are the caller's to give.
             warnings.simplefilter("ignore", UserWarning)
             dataset = minari.create_dataset_from_buffers(dataset_id, buffers, env=env, **space, **metadata)
-        if not has_actions:
-            dataset.storage.update_metadata({STATES_ONLY: True})
+        if notes:
+            dataset.storage.update_metadata(notes)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, TypeError | ValueError):
             raise InvalidInputError(
                 f"Minari refused to create {dataset_id} ({str(error).splitlines()[0].rstrip('.')})."
+            ) from None
+        if isinstance(error, OSError):
+            raise InvalidInputError(
+                f"the Minari dataset {dataset_id} cannot be written to {folder} ({one_line(error)}); choose another id,"
+                " or another folder with MINARI_DATASETS_PATH."
             ) from None
         raise
     return dataset

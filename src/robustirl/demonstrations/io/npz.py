@@ -10,7 +10,7 @@ import numpy as np
 
 from robustirl._runtime import read_arrays
 from robustirl.demonstrations.arrays import as_flags, as_whole_numbers
-from robustirl.demonstrations.io.tables import TableOptions
+from robustirl.demonstrations.io.table_options import TableOptions
 from robustirl.demonstrations.io.versions import SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import one_line, require_memory
+from robustirl._runtime import excess, one_line, require_memory, unique_fields
 from robustirl.demonstrations.io.csv_files import require_names
 from robustirl.demonstrations.io.frames import read_columns
-from robustirl.demonstrations.io.tables import TableOptions, find_columns, table
+from robustirl.demonstrations.io.parquet_pages import pages_bytes, read_columns_of
+from robustirl.demonstrations.io.table_options import TableOptions
+from robustirl.demonstrations.io.tables import Source, find_columns, table
 from robustirl.demonstrations.io.versions import SCHEMA, require_schema
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
@@ -44,19 +46,28 @@ def parquet_bytes(demonstrations: Demonstrations) -> bytes:
 
 def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demonstrations, str]:
     """Return the demonstrations of a Parquet file, and a line that says what was understood."""
+    options.require_no_separator(path)
     pyarrow, parquet = _pyarrow()
     try:
         file = parquet.ParquetFile(io.BytesIO(content))
         found = file.schema_arrow
         chosen = find_columns(path, found.names, options)
-        require_memory(float(CELL_BYTES) * _cells(file.metadata, set(chosen.values())), f"the table of {path}", REMEDY)
+        parts = [part for part in read_columns_of(content) if part.name in chosen.values()]
+        # Of a column of lists, their values.
+        cells = max(sum(max(part.values, part.rows) for part in parts), file.metadata.num_rows * len(chosen))
+        require_memory(float(CELL_BYTES) * cells, f"the table of {path}", REMEDY)
+        if reason := excess(pages_bytes(content, parts)):
+            raise MemoryError(f"unpacked, its columns would hold {reason}")
         # Words stay in a dictionary, each once, until it is known what they take.
         words = [name for name in chosen.values() if pyarrow.types.is_string(found.field(name).type)]
         file = parquet.ParquetFile(io.BytesIO(content), read_dictionary=words)
         data = file.read(columns=list(chosen.values()))
+        data.validate(full=True)
     except MemoryError as error:  # Before the others: pyarrow's is both.
         raise InvalidInputError(f"{path} does not fit into memory ({one_line(error)}); {REMEDY}.") from None
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except InvalidInputError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise InvalidInputError(f"{path} is damaged or not a Parquet file ({one_line(error)}).") from None
     needed = float(CELL_BYTES) * data.num_rows * data.num_columns + sum(map(_letters, data.columns))
     require_memory(needed, f"the table of {path}", REMEDY)
@@ -68,18 +79,8 @@ def read_parquet(content: bytes, path: str, options: TableOptions) -> tuple[Demo
         require_schema(path, int(version) if version.isdecimal() and len(version) < 19 else version)
         has_actions = metadata.get("robustirl.has_actions") == "true"
         names = _names(metadata.get("robustirl.names", "{}"), path)
-    return read_columns(data, path, options, has_actions=has_actions, names=names)
-
-
-def _cells(metadata: Any, names: set[str]) -> int:
-    """Return how many cells the columns of a file declare; of columns of lists, their values."""
-    count = 0
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        columns = (group.column(j) for j in range(group.num_columns))
-        values = [column.num_values for column in columns if column.path_in_schema.split(".")[0] in names]
-        count += max(sum(values), group.num_rows * len(names))
-    return max(count, metadata.num_rows * len(names))
+    source = Source(path, lambda i: f"row {i} of {path}", has_actions, saved=version is not None, names=names)
+    return read_columns(data, options, source)
 
 
 def _letters(column: Any) -> int:
@@ -98,7 +99,7 @@ def _letters(column: Any) -> int:
 
 def _names(text: str, path: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"the names in the metadata of {path} are damaged ({one_line(error)}).") from None
     return require_names(found, f"the metadata of {path}")

@@ -4,28 +4,26 @@ A row says that from its time on the episode is in its state. At times tâ‚€, tâ‚
 its first row, the state of the latest row is taken; the last tick is the first one at or after the last row.
 """
 
-import datetime
-import math
-import re
-from collections.abc import Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations.io.columns import DECIMAL_COMMA, Row, without_empty_words
+from robustirl.demonstrations.io.columns import Row, without_empty_words
+from robustirl.demonstrations.io.ordering import Columns, OrderedRows, number_episodes, order_rows
+from robustirl.demonstrations.io.times import CLOCK, EXACT, Times, read_times
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_number
 
 MAX_STEPS = 50_000_000
-_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", re.ASCII)
+ROUNDING = Decimal("1e-6")
+"""The part of a step by which a row may be late for a tick; times are often sums of rounded numbers."""
 
-Columns = Mapping[str, np.ma.MaskedArray]
 
-
-def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[dict[str, np.ma.MaskedArray], Row]:
-    """Return the columns of the table with one row a tick, and the names of its rows.
+def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[OrderedRows, OrderedRows]:
+    """Return the rows of a table in the order of their times, and the latest row at every tick.
 
     Args:
         columns: Those of the table, with a column `time`: numbers, times of one day such as `8:30`, or timestamps
@@ -36,93 +34,74 @@ def bin_by_time(columns: Columns, row: Row, time_step: float) -> tuple[dict[str,
     Example:
         >>> from robustirl.demonstrations.io.columns import as_column
         >>> table = {"episode": ["a"] * 3, "state": [4, 5, 6], "time": [0, 25, 31]}
-        >>> found, _ = bin_by_time({name: as_column(cells) for name, cells in table.items()}, str, 10.0)
-        >>> found["state"].tolist()
-        [4, 4, 4, 5, 6]
+        >>> _, ticks = bin_by_time({name: as_column(cells) for name, cells in table.items()}, str, 10.0)
+        >>> ticks.order.tolist()
+        [0, 0, 0, 1, 2]
     """
     if "action" in columns and not np.ma.getmaskarray(without_empty_words(columns["action"])).all():
         raise InvalidInputError(
             "the table has actions, which a time step cannot bin: several may fall between two ticks; drop the column"
             " 'action', or the time step."
         )
-    times = seconds_of(columns["time"], row)
-    words = [str(cell).strip() for cell in np.ma.getdata(columns["episode"]).tolist()]
-    numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    episode = np.array([numbers[word] for word in words], dtype=np.int64)
-    order = np.lexsort((times, episode))
-    cuts = np.flatnonzero(np.diff(episode[order])) + 1
-    parts = np.split(order, cuts)
-    with np.errstate(over="ignore"):  # Times that are too far apart for a number make too many steps.
-        spans = np.array([times[part[-1]] - times[part[0]] for part in parts]) / time_step
-    if not (spans + 1).sum() <= MAX_STEPS:
+    times = read_times(columns["time"], row)
+    rows = _in_order(columns, row, times)
+    parts = np.split(rows.order, np.flatnonzero(rows.begins)[1:])
+    ticks = [_ticks([times.seconds[i] for i in part.tolist()], Decimal(repr(float(time_step)))) for part in parts]
+    lengths = [found[-1] + 1 for found in ticks]
+    if sum(lengths) > MAX_STEPS:
         raise InvalidInputError(
-            f"a time step of {time_step:g} makes {(spans + 1).sum():.3g} steps of this table, but {MAX_STEPS} are the"
-            " most; choose a longer one."
+            f"a time step of {time_step:g} makes {float(min(sum(lengths), 10**300)):.3g} steps of this table, but"
+            f" {MAX_STEPS} are the most; choose a longer one."
         )
-    lengths = [math.ceil(span - 1e-9) + 1 for span in spans.tolist()]
-    chosen = np.concatenate(
-        [_at_ticks(part, times[part], length, time_step) for part, length in zip(parts, lengths, strict=True)]
-    )
-    found = {name: columns[name][chosen] for name in ("episode", "state")}
-    if "terminated" in columns:
-        ends = np.cumsum(lengths) - 1
-        told = np.ma.array(np.ma.getdata(columns["terminated"])[chosen], mask=True)
-        told[ends] = columns["terminated"][chosen[ends]]
-        found["terminated"] = told
-    return found, lambda i: row(int(chosen[i]))
+    chosen = [_latest(part, found, length) for part, found, length in zip(parts, ticks, lengths, strict=True)]
+    begins = np.zeros(sum(lengths), dtype=bool)
+    begins[np.cumsum([0, *lengths[:-1]])] = True
+    return rows, dataclasses.replace(rows, order=np.concatenate(chosen), begins=begins)
 
 
-def _at_ticks(
-    part: Int[np.ndarray, " n"], times: Float[np.ndarray, " n"], length: int, time_step: float
-) -> Int[np.ndarray, " m"]:
-    """Return the latest row at every tick."""
-    ticks = times[0] + time_step * np.arange(length)
-    return part[np.searchsorted(times, ticks + 1e-9 * time_step, side="right") - 1]
+def _in_order(columns: Columns, row: Row, times: Times) -> OrderedRows:
+    """Return the rows by episode and time; refuse an order that the table contradicts."""
+    seconds = times.seconds
+    if "step" in columns:
+        rows = order_rows(columns, row)
+        _require_no_return(rows, columns["time"], seconds, "correct one of the two columns, or leave out 'step'")
+        return rows
+    words, episode = number_episodes(columns["episode"], row)
+    rows = _sorted(words, episode, row, range(len(words)))
+    if times.kind == CLOCK:
+        # Sorted, a row after midnight would come first.
+        _require_no_return(rows, columns["time"], seconds, "sort the rows, or write dates, too, if midnight passed")
+    return _sorted(words, episode, row, sorted(range(len(words)), key=seconds.__getitem__))
 
 
-def seconds_of(column: np.ma.MaskedArray, row: Row) -> Float[np.ndarray, " N"]:
-    """Return times as numbers: as they are, or the seconds of timestamps.
+def _sorted(words: Sequence[str], episode: Int[np.ndarray, " N"], row: Row, places: Sequence[int]) -> OrderedRows:
+    """Return the rows at these places by episode."""
+    order = np.array(places, dtype=np.int64)
+    order = order[np.argsort(episode[order], kind="stable")]
+    return OrderedRows(words, order, np.diff(episode[order], prepend=-1) != 0, row)
 
-    Example:
-        >>> from robustirl.demonstrations.io.columns import as_column
-        >>> found = seconds_of(as_column(["2024-05-01 08:30:00", "2024-05-01T08:31:30"]), str)
-        >>> float(found[1] - found[0])
-        90.0
-    """
-    empty = np.ma.getmaskarray(column)
-    values = np.zeros(len(column))
-    for i, cell in enumerate(np.ma.getdata(column).tolist()):
-        number = None if empty[i] else _seconds(cell)
-        if number is None or not math.isfinite(number):
-            comma = not empty[i] and isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell)
-            remedy = "; write numbers with points, not with decimal commas" if comma else ""
+
+def _require_no_return(rows: OrderedRows, column: np.ma.MaskedArray, seconds: Sequence[Decimal], remedy: str) -> None:
+    """Refuse rows of an episode that are earlier than the row before them."""
+    cells = np.ma.getdata(column)
+    for i in np.flatnonzero(~rows.begins).tolist():
+        before, here = int(rows.order[i - 1]), int(rows.order[i])
+        if seconds[here] < seconds[before]:
             raise InvalidInputError(
-                f"the column 'time' holds {'nothing' if empty[i] else short_repr(cell)} in {row(i)}, but a number or a"
-                f" timestamp such as 2024-05-01 08:30:00 is needed{remedy}."
+                f"the column 'time' holds {short_repr(cells[here])} in {rows.name(i)}, which is before"
+                f" {short_repr(cells[before])} in {rows.row(before)}, the step before it; {remedy}."
             )
-        values[i] = number
-    return values
 
 
-def _seconds(cell: Any) -> float | None:
-    if isinstance(cell, str):
-        text = cell.strip()
-        if "_" in text:  # Python reads 1_000 as a number.
-            return None
-        try:
-            return float(text)
-        except ValueError:
-            pass
-        if (clock := _CLOCK.fullmatch(text)) is not None:
-            hours, minutes, seconds = (float(part or 0) for part in clock.groups())
-            return 3600 * hours + 60 * minutes + seconds
-        try:
-            cell = datetime.datetime.fromisoformat(text)
-        except ValueError:
-            return None
-    if isinstance(cell, datetime.datetime):
-        # Without a zone all rows count as one zone's: differences are what matters.
-        return (cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)).timestamp()
-    if isinstance(cell, bool) or not isinstance(cell, int | float | np.number):
-        return None
-    return as_number("a time", cell)
+def _ticks(seconds: Sequence[Decimal], step: Decimal) -> list[int]:
+    """Return for each time of an episode, in order, the first tick that is not before it."""
+    found, late = [], EXACT.multiply(step, ROUNDING)
+    for time in seconds:
+        whole, rest = EXACT.divmod(EXACT.subtract(time, seconds[0]), step)
+        found.append(int(whole) + (rest > late))
+    return found
+
+
+def _latest(part: Int[np.ndarray, " n"], ticks: Sequence[int], length: int) -> Int[np.ndarray, " m"]:
+    """Return the latest row at every tick."""
+    return part[np.searchsorted(ticks, np.arange(length), side="right") - 1]

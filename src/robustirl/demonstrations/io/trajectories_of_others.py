@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import short_repr
+from robustirl._runtime import one_line, short_repr
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import require_unmasked
@@ -113,6 +113,10 @@ def _as_array(what: str, values: Any) -> np.ndarray:
         return np.asarray(values)
     except ValueError:  # Rows of several lengths.
         raise InvalidInputError(f"{what} are {short_repr(values)}, whose rows have several lengths.") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # Objects that claim to be arrays raise what they like.
+        raise InvalidInputError(f"{what} cannot be read as an array ({one_line(error)}).") from None
 
 
 def _discrete(what: str, values: Any) -> np.ndarray:
