@@ -10,6 +10,7 @@ import pytest
 import robustirl
 from robustirl import envs, irl
 from robustirl.control import PolicyGradientConfig
+from robustirl.demonstrations import Demonstrations
 from robustirl.irl.acting import draw_actions
 
 
@@ -104,3 +105,33 @@ def test_keys_decide_the_draws(sampled):
     again = robustirl.RobustIRL(0.9, algorithm="relative_entropy", config=CONFIG, seed=1)
     again.fit(envs.GaussianGrid(), [0.5, 0.5, -0.7, 0.6, 0.0, 0.0, 1.0])
     assert all(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (again.fit_, sampled.fit_)), strict=True))
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5, True, 2**70, [1], jax.random.key(0)], ids=repr)
+@pytest.mark.usefixtures("mistyped")
+def test_what_is_no_seed_is_refused(model, sampled, seed, refused):
+    for call in (
+        lambda: model.sample([0], seed=seed),
+        lambda: model.as_sb3(seed=seed),
+        lambda: sampled.sample([1.0, 1.0], seed=seed),
+        lambda: sampled.as_sb3(seed=seed),
+    ):
+        with refused("the seed is "):
+            call()
+
+
+@pytest.mark.usefixtures("mistyped")
+def test_states_to_act_in_are_numbers(model, sampled, refused):
+    walks = Demonstrations.from_arrays([[0, 1], [0]])
+    for given in (walks, walks[0]):
+        with refused(f"of the type {type(given).__name__}", ".states"):
+            model.predict(given)
+    with refused("the array of states is not a rectangular array"):
+        model.sample([[0], [0, 1]], seed=0)
+    for given in (walks, "a", None, [[1.0], [1.0, 2.0]]):
+        with refused("the array of states is not a rectangular array of real numbers"):
+            sampled.predict(given)
+        with refused("features"):
+            sampled.score(given)
+    with refused("has shape (1,), but (7,)"):
+        sampled.score([1.0])

@@ -5,8 +5,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.mdp import MDP
-from robustirl.mdp.checks import as_count, as_number_within, as_positive, as_seed, concrete, require_discount
+from robustirl.mdp import MDP, as_action_reward, as_local_alpha, as_occupancy, require_discount
+from robustirl.mdp.checks import (
+    as_count,
+    as_floats,
+    as_number_within,
+    as_positive,
+    as_seed,
+    concrete,
+    require_squares,
+    shape_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +81,42 @@ def test_lists_in_lists_in_lists_are_refused_in_a_sentence(refused, depth):
     if depth > 1_000:
         with refused("an argument is lists in lists too deep to be an array; give a rectangular one."):
             concrete(nested)
+
+
+class Closed:
+    def __array__(self, *_, **__):
+        raise RuntimeError("closed.\nReally.")
+
+
+class ClosedWithShape(Closed):
+    shape = (2,)
+
+
+@pytest.mark.parametrize("given", [Closed(), ClosedWithShape()])
+def test_arrays_that_cannot_be_read_are_refused(given, refused):
+    with refused("the reward is not a rectangular array of real numbers (closed)"):
+        as_floats("the reward", given)
+    with refused("the discount γ is"):
+        require_discount(given)
+    world = MDP(np.eye(2)[:, None], discount=0.9)
+    for call in (as_occupancy, as_action_reward, as_local_alpha):
+        with refused("is not a rectangular array", "(closed)"):
+            call(given, world)
+
+
+def test_shapes_are_told_without_reading_the_array(refused):
+    assert shape_of("x", ClosedWithShape()) == (2,)
+    assert shape_of("x", [[1], [2]]) == (2, 1)
+    assert jax.jit(lambda x: x.sum() * shape_of("x", x)[0])(jnp.ones(3)) == 9
+    with refused("x is not a rectangular array (closed)."):
+        shape_of("x", Closed())
+
+
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 1e15), (np.float64, 1e150)])
+def test_numbers_whose_squares_overflow_are_refused(dtype, largest, refused):
+    sound = np.array([[0.0, -largest, largest]])
+    require_squares("x", sound, np.dtype(dtype))
+    assert np.isfinite(np.sum(np.full(10**6, largest, dtype) ** 2))
+    for bad in (2 * largest, -2 * largest, np.inf, np.nan):
+        with refused("at state 0, action 2", f"needs numbers of at most {largest:g}"):
+            require_squares("x", np.array([[0.0, 1.0, bad]]), np.dtype(dtype))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
+from robustirl._runtime import as_float
 from robustirl.errors import ConvergenceError
-from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp import MDP, MarkovGame, replace_parts
 from robustirl.planning import Temperatures
 from robustirl.planning.solvers.value_iteration import most_sweeps
 from robustirl.planning.verdict import Solution, StoppingRule, Verdict, _single_step, checked, stopping_rule
@@ -131,7 +132,7 @@ def test_a_discount_at_which_not_one_digit_is_certain_is_refused(refused):
     # 16 units of rounding over 1 - γ are a tenth at 1 - γ = 3.6e-14.
     assert float(stopping_rule(at(1 - 3.7e-14), jnp.ones(2), None).tolerance) == pytest.approx(0.096, abs=0.003)
     with refused("the discount 0.99999999999996", "cannot certify a single digit", "float64"):
-        stopping_rule(at(1 - 3.4e-14), jnp.ones(2), None)
+        stopping_rule(MarkovGame(replace_parts(at(0.5).mdp, discount=as_float(1 - 3.4e-14))), jnp.ones(2), None)
 
 
 def test_sweeps_are_allowed_as_many_as_the_contraction_can_need_and_a_tenth_more():

@@ -14,6 +14,7 @@ from robustirl.irl.adversarial.estimator import RobustImitation as RobustImitati
 from robustirl.irl.adversarial.fit import closest as closest
 from robustirl.irl.adversarial.fit import fit_imitation as fit_imitation
 from robustirl.irl.adversarial.fit import fit_imitation_many as fit_imitation_many
+from robustirl.irl.adversarial.memory import require_imitation as require_imitation
 from robustirl.irl.adversarial.result import ImitationFit as ImitationFit
 from robustirl.irl.adversarial.result import ImitationStep as ImitationStep
 from robustirl.irl.alpha_profile import profile_alpha as profile_alpha

@@ -24,8 +24,14 @@ class Predictions(Learned):
     def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "*n A"]:
         """Return π_pl(·|s) for each of the states, or for one state."""
         policy = np.asarray(self._fitted().player)
-        single = np.ndim(states) == 0  # pyright: ignore[reportArgumentType]
-        asked = as_whole_numbers("the array of states", np.asarray(states)[None] if single else states)
+        given: Any = states
+        if isinstance(given, Demonstrations | Episode):
+            raise InvalidInputError(
+                f"the states are of the type {type(given).__name__}, but an array of states is needed; give its"
+                " attribute .states."
+            )
+        single = checks.shape_of("the array of states", given) == ()
+        asked = as_whole_numbers("the array of states", np.asarray(given)[None] if single else given)
         if asked.size and asked.max() >= len(policy):
             raise InvalidInputError(
                 f"state {int(asked.max())} was asked about, but there are {len(policy)} states, numbered from 0."

@@ -6,6 +6,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from robustirl.mdp import as_seed
+
+
+def as_generator(seed: object) -> np.random.Generator:
+    """Return a generator of NumPy as it is, or a new one from a seed; refuse what is neither.
+
+    Example:
+        >>> as_generator(-1)
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: the seed is -1, but a whole number of at least 0 is needed.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(None if seed is None else as_seed("the seed", seed))
+
 
 def draw_actions(chances: Float[np.ndarray, "*n A"], seed: int | np.random.Generator | None) -> Any:
     """Return an action for each row of probabilities, or for a single row.
@@ -14,7 +29,7 @@ def draw_actions(chances: Float[np.ndarray, "*n A"], seed: int | np.random.Gener
         >>> draw_actions(np.array([[0.0, 1.0], [1.0, 0.0]]), seed=0).tolist()
         [1, 0]
     """
-    generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+    generator = as_generator(seed)
     rows = np.atleast_2d(chances)
     ends = np.cumsum(rows, axis=-1)
     drawn = (generator.random((len(rows), 1)) * ends[:, -1:] >= ends).sum(-1)
@@ -40,7 +55,7 @@ class ActingPolicy:
 
     def __init__(self, best: Callable[[Any], Any], drawn: Callable[[Any, Any], Any], seed: int | None = None):
         self._best, self._drawn = best, drawn
-        self._generator = np.random.default_rng(seed)
+        self._generator = as_generator(seed)
 
     def predict(
         self,

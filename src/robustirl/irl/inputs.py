@@ -1,13 +1,28 @@
 """Understand what a user hands over as demonstrations: episodes, lists, files, tables, other libraries' objects."""
 
+import logging
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations import Demonstrations, Episode, OccupancyEstimate, from_trajectories, load
+from robustirl.demonstrations import (
+    Demonstrations,
+    Episode,
+    OccupancyEstimate,
+    TableOptions,
+    WorldNames,
+    from_trajectories,
+    is_frame,
+    load_with_note,
+    read_frame_with_note,
+)
 from robustirl.errors import InvalidInputError
+
+_log = logging.getLogger("robustirl")
+EPISODE, TRAJECTORY, PAIR, STATES = "an Episode", "a trajectory", "a pair of states and actions", "a list of states"
 
 
 def understand_demonstrations(given: Any) -> Any:
@@ -27,32 +42,91 @@ def understand_demonstrations(given: Any) -> Any:
     """
     if isinstance(given, Demonstrations | OccupancyEstimate):
         return given
+    # The world is an MDP, which has no names: those of a table are not numbered by guess.
+    options = TableOptions(world=WorldNames("the world"))
     if isinstance(given, str | os.PathLike):
-        return load(given)
-    if hasattr(given, "columns") and hasattr(given, "shape"):
-        return Demonstrations.from_frame(given)
+        return _noted(*load_with_note(given, options))
+    if is_frame(given):
+        return _noted(*read_frame_with_note(given, options))
     if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "iu":
         return Demonstrations.from_arrays(given)
+    if isinstance(given, Episode):
+        return from_episodes([given])
     if not isinstance(given, list | tuple) or not given:
         return given
-    if isinstance(given[0], Episode):
+    kinds = [_kind(one) for one in given]
+    if all(kind is None for kind in kinds):
+        return given
+    _require_one_kind(given, kinds)
+    if kinds[0] == EPISODE:
         return from_episodes(given)
-    if hasattr(given[0], "obs"):
+    if kinds[0] == TRAJECTORY:
         return from_trajectories(given)
-    if all(isinstance(one, tuple) and len(one) == 2 and np.ndim(one[0]) == 1 for one in given):
+    if kinds[0] == PAIR:
         return Demonstrations.from_arrays([states for states, _ in given], [actions for _, actions in given])
-    if all(np.ndim(one) == 1 for one in given):
-        return Demonstrations.from_arrays(given)
-    return given
+    if isinstance(given, tuple) and len(given) == 2 and len(given[0]) == len(given[1]) + 1:
+        raise InvalidInputError(
+            f"a pair of lists of {len(given[0])} and {len(given[1])} numbers may be two episodes, or the states and"
+            " actions of one; give [[...], [...]] for two episodes, or [([...], [...])] for one with its actions."
+        )
+    return Demonstrations.from_arrays(given)
+
+
+def _noted(found: Demonstrations, understood: str) -> Demonstrations:
+    """Return demonstrations, and say in the log what was understood."""
+    _log.info(understood)
+    return found
+
+
+def _kind(one: Any) -> str | None:
+    """Return what an entry of a list is, or None if it is no episode."""
+    if isinstance(one, Episode):
+        return EPISODE
+    if hasattr(one, "obs"):
+        return TRAJECTORY
+    if isinstance(one, tuple) and len(one) == 2 and _axes(one[0]) == 1:
+        return PAIR
+    return STATES if _axes(one) == 1 else None
+
+
+def _axes(value: Any) -> int | None:
+    """Return the number of axes of an array, or None if it is none."""
+    try:
+        return np.ndim(value)
+    except Exception:  # Lists of several lengths, and whatever else NumPy cannot take.
+        return None
+
+
+def _require_one_kind(given: Sequence[Any], kinds: Sequence[str | None]) -> None:
+    """Refuse a list whose entries are episodes in several forms."""
+    other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
+        first, last = (kinds[i] or f"{short_repr(given[i])}, which is no episode" for i in (0, other))
+        raise InvalidInputError(
+            f"entry 0 of the demonstrations is {first}, but entry {other} is {last}; give all episodes in one form."
+        )
 
 
 def from_episodes(given: Any) -> Demonstrations:
-    """Return demonstrations as they are, or made of a list of their episodes."""
+    """Return demonstrations as they are, or made of a list of their episodes.
+
+    Ends that are unknown stay unknown.
+    """
     if isinstance(given, Demonstrations):
         return given
-    actions = None if given[0].actions is None else [episode.actions for episode in given]
+    _require_one_kind(given, [_kind(one) for one in given])
+    for name, what in (("actions", "has actions"), ("terminated", "says how it ended")):
+        missing = [getattr(episode, name) is None for episode in given]
+        if any(missing) and not all(missing):
+            raise InvalidInputError(
+                f"episode {missing.index(False)} of the demonstrations {what} and episode {missing.index(True)} does"
+                f" not; give {name!r} of all episodes, or None for all."
+            )
+    actions, ends = ([getattr(episode, name) for episode in given] for name in ("actions", "terminated"))
     return Demonstrations.from_arrays(
-        [episode.states for episode in given], actions, terminated=[episode.terminated for episode in given]
+        [episode.states for episode in given],
+        None if actions[0] is None else actions,
+        terminated=None if ends[0] is None else ends,
     )
 
 
@@ -82,4 +156,4 @@ def require_occupancy(given: Any) -> Any:
 
 
 def _holds_episodes(given: Any) -> bool:
-    return isinstance(given[0], list | tuple | np.ndarray) and np.ndim(given[0]) >= 1
+    return isinstance(given[0], list | tuple | np.ndarray) and _axes(given[0]) != 0

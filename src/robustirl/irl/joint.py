@@ -23,7 +23,7 @@ from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import fit
 from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP, as_alpha, as_floats, as_list, as_world
+from robustirl.mdp import MDP, as_alpha, as_floats, as_list, as_world, shape_of
 from robustirl.rewards import AbstractReward, LinearReward, TabularReward
 from robustirl.types import FloatTree, Objective
 
@@ -202,7 +202,7 @@ def _alphas(
                 )
         alone = {name: value for name, value in options.items() if name not in ("initial_parameters", "callbacks")}
         return np.array([select_alpha(w, e, reward=model, **alone).alpha for w, e in zip(worlds, experts, strict=True)])
-    single = np.ndim(alphas) == 0
+    single = shape_of("alphas", alphas) == ()
     each = [alphas] * len(worlds) if single else as_list("alphas", alphas, "a number, or a sequence of them,")
     given = np.array([float(as_alpha(alpha)) for alpha in each])
     if given.shape != (len(worlds),):

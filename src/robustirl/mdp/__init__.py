@@ -25,11 +25,15 @@ from robustirl.mdp.checks import as_positive as as_positive
 from robustirl.mdp.checks import as_seed as as_seed
 from robustirl.mdp.checks import concrete as concrete
 from robustirl.mdp.checks import in_host_memory as in_host_memory
-from robustirl.mdp.checks import require_discount as require_discount
 from robustirl.mdp.checks import require_finite as require_finite
 from robustirl.mdp.checks import require_shape as require_shape
+from robustirl.mdp.checks import require_squares as require_squares
 from robustirl.mdp.checks import require_unmasked as require_unmasked
+from robustirl.mdp.checks import shape_of as shape_of
 from robustirl.mdp.compact import compact_kernel as compact_kernel
+from robustirl.mdp.discounts import LEAST_DIGIT as LEAST_DIGIT
+from robustirl.mdp.discounts import as_discount as as_discount
+from robustirl.mdp.discounts import require_discount as require_discount
 from robustirl.mdp.extension import extend_array as extend_array
 from robustirl.mdp.extension import extend_states as extend_states
 from robustirl.mdp.functions import from_function as from_function

@@ -53,12 +53,26 @@ def place(index: tuple[int, ...], axes: tuple[str, ...] = AXES) -> str:
     return ", ".join(f"{name} {i}" for name, i in zip(axes, index, strict=False))
 
 
+def shape_of(name: str, array: object) -> tuple[int, ...]:
+    """Return the shape of an array, traced or not, or of lists; refuse what has none.
+
+    Example:
+        >>> shape_of("the reward", [[1, 2], [3]])
+        Traceback (most recent call last):
+        robustirl.errors.InvalidInputError: the reward is not a rectangular array (setting an array element with a
+        sequence).
+    """
+    try:
+        return np.shape(array)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    except MemoryError:
+        raise
+    except Exception as error:  # Objects that claim to be arrays raise what they like.
+        raise InvalidInputError(f"{name} is not a rectangular array ({one_line(error)}).") from None
+
+
 def require_shape(name: str, array: object, shape: tuple[int, ...], axes: str) -> None:
     """Refuse an array whose shape is not `shape`; `axes` names the axes in the message."""
-    try:
-        found = np.shape(array)  # pyright: ignore[reportCallIssue, reportArgumentType]
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not a rectangular array ({one_line(error)}).") from None
+    found = shape_of(name, array)
     if found != shape:
         raise InvalidInputError(
             f"{name} has shape {found}, but {shape} ({axes}) is needed; reshape it or build the world to match."
@@ -96,6 +110,19 @@ def require_finite(name: str, array: np.ndarray, axes: tuple[str, ...] = AXES) -
         index = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidInputError(
             f"{name} is not finite at {place(index, axes)}: {float(array[index])!r}; replace it by a finite number."
+        )
+
+
+def require_squares(name: str, array: np.ndarray, dtype: np.dtype, axes: tuple[str, ...] = AXES) -> None:
+    """Refuse numbers so large that sums of their squares are infinite in a precision."""
+    # A power of ten, 1e15 for float32, with room for a hundred million squares.
+    largest = 10.0 ** (int(np.log10(float(np.finfo(dtype).max))) // 2 - 4)
+    bad = ~(np.abs(array) <= largest)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"{name} is {float(array[index]):g} at {place(index, axes)}, but training in {dtype} needs numbers of at"
+            f" most {largest:g} in size; scale it."
         )
 
 
@@ -138,7 +165,7 @@ def as_number(name: str, value: object) -> float:
         (1.0, nan, nan, inf)
     """
     require_unmasked(name, value)
-    if _is_complex(value):  # NumPy drops the imaginary part, with no more than a warning.
+    if is_complex(value):  # NumPy drops the imaginary part, with no more than a warning.
         return float("nan")
     if isinstance(value, str | bytes | bytearray | bool | np.bool_):  # Python reads numbers out of all of these.
         return float("nan")
@@ -146,11 +173,11 @@ def as_number(name: str, value: object) -> float:
         return float(value) if np.ndim(value) == 0 else float("nan")  # pyright: ignore
     except OverflowError:
         return float("inf")
-    except (TypeError, ValueError):
+    except Exception:  # Objects that claim to be numbers raise what they like.
         return float("nan")
 
 
-def _is_complex(value: object) -> bool:
+def is_complex(value: object) -> bool:
     """Return whether a number or an array, traced or not, is of a complex type."""
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", None) == "c"
 
@@ -159,20 +186,12 @@ def as_number_within(name: str, value: ArrayLike, rule: str, holds: Callable[[fl
     """Return a number, traced or not, as an array; refuse one for which the rule does not hold."""
     require_shape(name, value, (), "a single number")
     require_unmasked(name, value)
-    if concrete(value) or _is_complex(value):
+    if concrete(value) or is_complex(value):
         number = as_number(name, value)
         if not holds(number):
             shown = short_repr(value) if np.isnan(number) and not isinstance(value, float) else repr(number)
             raise InvalidInputError(f"{name} is {shown}, but a number with {rule} is needed.")
     return as_float(value)
-
-
-def require_discount(value: object) -> float:
-    """Return a discount as a float, or refuse what is not between 0 and 1."""
-    number = as_number("the discount γ", value)
-    if not 0 <= number < 1:
-        raise InvalidInputError(f"the discount γ is {short_repr(value)}, but a number with 0 <= γ < 1 is needed.")
-    return number
 
 
 def normalized(array: np.ndarray) -> np.ndarray:
@@ -232,7 +251,7 @@ def as_floats(name: str, array: object) -> np.ndarray:
                 require_memory(8.0 * out.size, f"{name} in double precision", "give a smaller array")
             return out.astype(np.float64)
         raise TypeError(f"it holds {out.dtype}")
-    except InvalidInputError:
+    except (InvalidInputError, MemoryError):
         raise
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # Objects that claim to be arrays raise what they like.
         raise InvalidInputError(f"{name} is not a rectangular array of real numbers ({one_line(error)}).") from None

@@ -57,10 +57,7 @@ def as_local_alpha(alpha: ArrayLike, mdp: MDP) -> Float[Array, ""] | Float[Array
         >>> as_local_alpha([0.5, 1.0], MDP([[[1.0, 0.0]], [[0.0, 1.0]]], discount=0.5)).tolist()
         [[0.5], [1.0]]
     """
-    try:
-        axes = np.ndim(alpha)  # pyright: ignore[reportArgumentType]
-    except ValueError:
-        axes = 1  # Ragged; the check of the shape says so.
+    axes = len(checks.shape_of("alpha", alpha))
     if axes == 0:
         return as_alpha(alpha)
     size = mdp.mask.shape

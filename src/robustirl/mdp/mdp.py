@@ -21,6 +21,7 @@ from robustirl._runtime import (
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.compact import as_kernel
+from robustirl.mdp.discounts import as_discount
 from robustirl.mdp.kernel import AbstractKernel
 from robustirl.mdp.transitions import Recording, estimate_kernel
 from robustirl.types import ArrayLike
@@ -95,7 +96,7 @@ class MDP(DeviceModule):
             checks.require_distributions("the initial distribution", start)
             start = checks.normalized(start)
         self._initial = as_float(start)
-        self._discount = checks.as_number_within("the discount γ", discount, "0 <= γ < 1", lambda x: 0 <= x < 1)
+        self._discount = as_discount(discount)
         if checks.concrete(self.kernel, self.mask):
             _check_mask(np.asarray(self.mask), np.asarray(exists))
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from robustirl._runtime import short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.mdp.kernel import AbstractKernel
@@ -48,11 +49,16 @@ def estimate_kernel(
     unseen: str = "mask",
 ) -> tuple[AbstractKernel | Float[np.ndarray, "S A S"], Float[np.ndarray, " S"]]:
     """Return T̂ and how often episodes began in each state; see `MDP.from_transitions`."""
+    if not isinstance(recording, Recording):
+        raise InvalidInputError(
+            f"the demonstrations are of the type {type(recording).__name__}, but Demonstrations with actions are"
+            " needed; make them with Demonstrations.from_arrays(states, actions)."
+        )
     if recording.actions is None:
         raise InvalidInputError("a world cannot be estimated, because no actions were recorded; record them.")
-    if unseen not in get_args(Unseen):
-        raise InvalidInputError(f"unseen is {unseen!r}, but one of {', '.join(get_args(Unseen))} is needed.")
-    weight = 0.0 if prior == 0 else checks.as_positive("the prior", prior)
+    if not isinstance(unseen, str) or unseen not in get_args(Unseen):
+        raise InvalidInputError(f"unseen is {short_repr(unseen)}, but one of {', '.join(get_args(Unseen))} is needed.")
+    weight = 0.0 if checks.as_number("the prior", prior) == 0 else checks.as_positive("the prior", prior)
     least = int(recording.states.max()) + 1, int(recording.actions.max(initial=0)) + 1
     size = least[0] if num_states is None else checks.as_count("the number of states", num_states, least[0])
     actions = least[1] if num_actions is None else checks.as_count("the number of actions", num_actions, least[1])

@@ -33,11 +33,7 @@ def as_action_reward(reward: ArrayLike, mdp: MDP) -> Float[Array, " S"] | Float[
         >>> as_action_reward([[3.0, float("nan")]], world).tolist()
         [[3.0, 0.0]]
     """
-    try:
-        pairs = np.ndim(reward) == 2  # pyright: ignore[reportArgumentType]
-    except ValueError:
-        pairs = False  # Ragged; the check of a reward of states says so.
-    if not pairs:
+    if len(checks.shape_of("the reward", reward)) != 2:
         return as_reward(reward, mdp)
     checks.require_shape("the reward", reward, as_world(mdp).mask.shape, "states, actions")
     if checks.concrete(reward, mdp.mask):

@@ -10,10 +10,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, working_precision
+from robustirl._runtime import BoundedJit, require_memory, working_dtype, working_precision
 from robustirl.mdp import MDP, as_count, as_policy, as_reward
 from robustirl.planning.evaluation import require_sound
 from robustirl.types import ArrayLike
+
+NUMBERS = 4
+"""Of a trajectory: its state, its total, a uniform number, and the next state."""
 
 
 class SampledReturn(NamedTuple):
@@ -58,6 +61,9 @@ def _sampled(
     horizon: int,
 ) -> SampledReturn:
     chain = mdp.kernel.policy_matrix(policy)
+    # After the matrix, which is refused first where it is what does not fit.
+    needed = float(NUMBERS) * working_dtype().itemsize * repetitions * mdp.num_states
+    require_memory(needed, f"{repetitions} repetitions from each of {mdp.num_states} states", "take fewer")
     cumulative = jnp.cumsum(chain, axis=-1)
     # A state that keeps itself and pays nothing ends the trajectory: nothing more can happen there.
     over = (jnp.diagonal(chain) >= 1) & (reward == 0)

@@ -21,11 +21,9 @@ from robustirl._runtime import (
     working_precision,
 )
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_positive, as_reward, concrete, mixture
+from robustirl.mdp import LEAST_DIGIT, MDP, MarkovGame, as_positive, as_reward, concrete, mixture
 from robustirl.planning.operators import Reward, Temperatures, is_zero
 from robustirl.types import ArrayLike
-
-LEAST_DIGIT = 0.1  # The largest relative error that is still an answer, if no tolerance was asked for.
 
 
 class Verdict(ScopedModule):

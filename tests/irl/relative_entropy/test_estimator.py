@@ -31,6 +31,13 @@ def test_alpha_is_one_by_default_and_another_word_is_left_to_be_refused(monkeypa
     assert (jax.random.key_data(asked["key"]) == jax.random.key_data(jax.random.key(3))).all()
 
 
+@pytest.mark.usefixtures("mistyped")
+def test_what_is_no_seed_is_refused_before_a_fit(refused):
+    for seed in (-1, "a", None, 0.5):
+        with refused("the seed is "):
+            RelativeEntropyIRL(seed=seed).fit(None, None)
+
+
 def test_an_interrupted_fit_is_kept_if_there_is_one(monkeypatch):
     world, model, handed = object(), RelativeEntropyIRL(), [None, "so far"]
 

@@ -245,6 +245,8 @@ def test_bad_requests_are_refused(refused):
         fit(jnp.zeros(3))
     with refused("expert's features", "feature 2", "nan"):
         fit(expert.at[2].set(jnp.nan))
+    with refused("expert's features is 1e+200 at feature 2", "float64 needs numbers of at most 1e+150"):
+        fit(np.array([0.2, 0.2, 1e200, 0.2, 0.2]))
     with refused("tolerance", "-1"):
         fit(expert, tolerance=-1.0)
     with refused("1 worlds", "0 alphas"):

@@ -28,8 +28,9 @@ def as_expert(occupancy: ArrayLike, mdp: MDP, model: AbstractReward) -> Float[Ar
     An occupancy of pairs is summed over actions for a reward of states.
     """
     of_pairs = len(reward_shape(model)) == 2
-    if np.ndim(occupancy) != 2:  # pyright: ignore[reportArgumentType]
-        if of_pairs and np.ndim(occupancy) == 1:  # pyright: ignore[reportArgumentType]
+    axes = len(checks.shape_of("the occupancy", occupancy))
+    if axes != 2:
+        if of_pairs and axes == 1:
             raise InvalidInputError(
                 "the reward is one of states and actions, but the occupancy is one of states; give rho(s,a), [S, A],"
                 " from demonstrations with actions, or a reward of states."

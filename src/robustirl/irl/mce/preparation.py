@@ -228,7 +228,7 @@ def _alike(mdps: Sequence[MDP], alphas: Sequence[ArrayLike]) -> list[ArrayLike]:
 
     The fits can then be stacked.
     """
-    if all(np.ndim(alpha) == 0 for alpha in alphas):  # pyright: ignore[reportArgumentType]
+    if all(checks.shape_of("alpha", alpha) == () for alpha in alphas):
         return list(alphas)
     return [as_local_alpha(alpha, mdp) + jnp.zeros(mdp.mask.shape) for mdp, alpha in zip(mdps, alphas, strict=True)]
 
@@ -257,7 +257,7 @@ def _as_parameters(given: Tree, model: AbstractReward) -> FloatTree:
     """Return θ to start from, if it is shaped as the model's own and all its numbers are finite."""
     own = jax.eval_shape(model.initial_parameters)
     shapes = [leaf.shape for leaf in jax.tree.leaves(own)]
-    found = [np.shape(leaf) for leaf in jax.tree.leaves(given)]
+    found = [checks.shape_of("an array of the initial parameters", leaf) for leaf in jax.tree.leaves(given)]
     if jax.tree.structure(given) != jax.tree.structure(own) or found != shapes:
         raise InvalidInputError(
             f"the initial parameters have the shapes {found}, but the reward model's have {shapes}, arranged as in its"

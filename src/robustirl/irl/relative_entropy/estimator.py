@@ -14,12 +14,13 @@ from robustirl.control import Episodes, GaussianPolicy, Players, World
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl._parameters import Parameters
-from robustirl.irl.acting import ActingPolicy
+from robustirl.irl.acting import ActingPolicy, as_generator
 from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
 from robustirl.irl.relative_entropy.fit import expert_features, fit_relative_entropy
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit
 from robustirl.irl.saving import save_fit
+from robustirl.mdp import as_floats, as_seed, require_shape
 from robustirl.types import ArrayLike
 
 
@@ -89,7 +90,7 @@ class RelativeEntropyIRL(Parameters):
                 start=self.start,
                 tolerance=self.tolerance,
                 callbacks=callbacks,
-                key=jax.random.key(self.seed),
+                key=jax.random.key(as_seed("the seed", self.seed)),
                 progress=self.progress,
                 throw=self.throw,
             )
@@ -143,15 +144,14 @@ class RelativeEntropyIRL(Parameters):
     @short_traceback
     def sample(self, states: ArrayLike, *, seed: int | np.random.Generator | None = None) -> Float[np.ndarray, "*n a"]:
         """Return an action drawn from the player's policy in each of the states, or in one."""
-        generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
-        return self._act(states, generator)
+        return self._act(states, as_generator(seed))
 
     def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
         """Return the player with the `predict` of stable-baselines3, which returns action and state."""
         return ActingPolicy(self.predict, lambda states, generator: self.sample(states, seed=generator), seed)
 
     def _act(self, states: ArrayLike, generator: np.random.Generator | None) -> np.ndarray:
-        policy, given = self._fitted().player, np.asarray(states, dtype=float)
+        policy, given = self._fitted().player, as_floats("the array of states", states)
         if given.ndim not in (1, 2):
             raise InvalidInputError(
                 f"the states have shape {given.shape}, but one state, [k], or several, [n, k], are needed."
@@ -173,7 +173,9 @@ class RelativeEntropyIRL(Parameters):
         given: Any = demonstrations
         if isinstance(given, Episodes):
             given = expert_features(given, self.world_.discount, self.config)
-        return -float(np.abs(np.asarray(found.features) - np.asarray(given)).sum())
+        own, other = np.asarray(found.features), as_floats("the expert's features", given)
+        require_shape("the array of the expert's features", other, own.shape, "features of the world")
+        return -float(np.abs(own - other).sum())
 
     @short_traceback
     def save(self, path: str | os.PathLike[str]) -> None:

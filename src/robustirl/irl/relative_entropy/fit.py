@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, as_float, progress_bar, working_precision
-from robustirl.control import Episodes, Players, World, initial_players
+from robustirl._runtime import BoundedJit, as_float, progress_bar, working_dtype, working_precision
+from robustirl.control import Episodes, Players, World, initial_players, require_episodes, require_history
 from robustirl.errors import InvalidInputError
 from robustirl.irl._batch import choose_vectorize, map_batch, one_for_each, stack, tree_shape, unstack
 from robustirl.irl._result import require_success
@@ -22,8 +23,20 @@ from robustirl.irl.relative_entropy.callbacks import RelativeEntropyCallback, Re
 from robustirl.irl.relative_entropy.config import RelativeEntropyConfig
 from robustirl.irl.relative_entropy.loop import Problem, learn, trajectory_features
 from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyVerdict
-from robustirl.mdp import as_count, as_floats, as_positive, require_finite, require_shape
+from robustirl.mdp import (
+    as_count,
+    as_floats,
+    as_positive,
+    concrete,
+    require_discount,
+    require_finite,
+    require_shape,
+    require_squares,
+)
 from robustirl.types import ArrayLike
+
+HISTORY_NUMBERS = 3
+"""Kept of a round beside the parameters."""
 
 
 @working_precision
@@ -154,7 +167,14 @@ def expert_features(
         >>> expert_features(still, 0.99, RelativeEntropyConfig(summary="mean")).round(3).tolist()
         [1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 1.0]
     """
+    _require_summary(config, discount)
     return trajectory_features(episodes, config.summary, discount).mean(0)
+
+
+def _require_summary(config: RelativeEntropyConfig, discount: float | Float[Array, ""]) -> None:
+    """Refuse a discount of 1 where states are weighed by 1 - γ: all features would be zero."""
+    if concrete(discount):
+        require_discount(discount, or_one=config.summary == "mean")
 
 
 def _fit_many(
@@ -163,6 +183,8 @@ def _fit_many(
     """Run all fits in one compiled call."""
     if len({tree_shape(problem.world) for problem in problems}) > 1:
         raise InvalidInputError("the worlds of one batch differ in kind or shape; fit them in separate batches.")
+    game, together = problems[0].config.game, len(problems) if choose_vectorize(vectorize) else 1
+    require_episodes(problems[0].world, game.episodes, game.horizon, together)
     fits = _fit_batch(stack(problems, "problem"), jnp.stack(list(keys)), choose_vectorize(vectorize))
     return [jax.tree.map(jnp.asarray, fit.trimmed()) for fit in unstack(fits, len(problems))]
 
@@ -201,6 +223,10 @@ def _as_problem(
     if not isinstance(config, RelativeEntropyConfig):
         raise InvalidInputError(f"config is {config!r}, but a RelativeEntropyConfig is needed.")
     features = _as_features(expert, world, config)
+    require_history("rounds", config.rounds, HISTORY_NUMBERS + features.size)
+    require_history("attempts", config.attempts, config.rounds * (HISTORY_NUMBERS + features.size))
+    require_history("steps", config.game.steps, HISTORY_NUMBERS)
+    _require_summary(config, world.discount)
     start = initial_players(world, config.deviation) if start is None else start
     threshold = -1.0 if tolerance is None else as_positive("the tolerance", tolerance)
     return Problem(world, features, _as_alpha(alpha), start, jnp.asarray(threshold, dtype=float), config)
@@ -218,6 +244,7 @@ def _as_features(expert: Episodes | ArrayLike, world: World, config: RelativeEnt
     size = jax.eval_shape(lambda: world.features(world.initial(key=jax.random.key(0)))).shape
     require_shape("the array of the expert's features", array, size, "features of the world")
     require_finite("the expert's features", array, ("feature",))
+    require_squares("the array of the expert's features", array, np.dtype(working_dtype()), ("feature",))
     return as_float(array)
 
 
