@@ -15,6 +15,7 @@ WHOLE = ("reliability", "browser")  # Folders with tests of the whole package, a
 HELD_BY = {  # Modules, and folders of modules, without a test file of their name: where their tests are.
     "_runtime/drawing": "plotting/test_objects.py",
     "demonstrations/io/table_checks": "demonstrations/io/test_tables.py",
+    "demonstrations/io/table_options": "demonstrations/io/test_tables.py",
     "demonstrations/io/versions": "demonstrations/io/test_json_lines.py",
     "envs/environment": "envs/test_tabular.py",
     "envs/gymnasium/guard": "demonstrations/test_rollouts.py",

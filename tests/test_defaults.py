@@ -9,11 +9,13 @@ import dataclasses
 import enum
 import importlib
 import inspect
+import itertools
 import json
 import logging
 import pkgutil
 import re
 import sys
+import weakref
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from types import ModuleType
@@ -29,7 +31,9 @@ LONGEST = 4000  # Characters of a value: longer ones are data that other tests l
 
 
 def text_of(value: Any) -> str | None:
-    """A value as it is written in the table; None for what has no text of its own."""
+    """A value as it is written in the table; None for what has no text of its own, or changes while it is used."""
+    if isinstance(value, itertools.count | weakref.WeakSet):
+        return None
     if isinstance(value, Path):
         return None if value.is_absolute() else f"Path({value.as_posix()!r})"
     if isinstance(value, enum.Enum):

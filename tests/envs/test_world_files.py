@@ -114,6 +114,18 @@ def test_a_mask_says_which_actions_there_are(here):
     mask[0, 0] = False
     saved(here, kernel=CORRIDOR, mask=mask, initial=START, discount=0.9)
     assert np.asarray(envs.from_file("world.npz").mdp().mask).tolist() == mask.tolist()
+    for kind in (int, float):
+        saved(here, kernel=CORRIDOR, mask=mask.astype(kind), initial=START, discount=0.9)
+        assert np.asarray(envs.from_file("world.npz").mdp().mask).tolist() == mask.tolist()
+
+
+@pytest.mark.parametrize("value", [float("nan"), 0.5, -1, 2, float("inf")])
+def test_a_mask_holds_answers(here, value, refused):
+    mask = np.ones(CORRIDOR.shape[:2])
+    mask[1, 1] = value
+    saved(here, kernel=CORRIDOR, mask=mask)
+    with refused("the array 'mask' of world.npz is", "at state 1, action 1", "1 and 0, are needed"):
+        envs.from_file("world.npz")
 
 
 def test_features_and_their_names_are_read(tmp_path):

@@ -204,7 +204,7 @@ CASES = [
     Case(
         "α with a confidence of two",
         lambda: estimate_alpha(WORLD, SMALL, confidence=2.0),
-        snapshot("the confidence is 2.0, but a number between 0 and 1 is needed."),
+        snapshot("the confidence is 2.0, but a number between 0 and 1 is needed, as 0.95."),
     ),
     Case(
         "no episodes to sample",

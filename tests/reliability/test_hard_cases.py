@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+from robustirl._runtime import in_working_precision, single_precision
 from robustirl.errors import ConvergenceError
 from robustirl.irl import fit
 from robustirl.irl._result import Status
@@ -145,8 +146,11 @@ def test_a_tolerance_that_rounding_cannot_keep_is_refused(solver, refused):
 
 @SOLVERS
 def test_a_discount_that_leaves_no_digit_is_refused(solver, refused):
-    with refused("the discount 0.999999999999999 is so close to 1 that float64 cannot certify a single digit"):
+    with refused("the discount γ is 0.999999999999999, so close to 1 that float64 leaves no digit of a value"):
         solver(MDP(ANY, discount=1 - 1e-15), REWARD)
+    world = MDP(ANY, discount=1 - 1e-6)
+    with single_precision(), refused("is so close to 1 that float32 cannot certify a single digit of a value"):
+        solver(in_working_precision(world), np.asarray(REWARD, np.float32))
 
 
 def test_a_discount_very_near_to_one_costs_digits_openly():

@@ -44,6 +44,11 @@ def _seen() -> Recordings:
     return Recordings.from_arrays([np.ones((3, 3))], [np.ones((2, 1))])
 
 
+@functools.cache
+def _learned() -> irl.RobustIRL:
+    return irl.RobustIRL(1.0, steps=1, throw=False).fit(world(), walks())
+
+
 def _of_function(successors: Any, **options: Any) -> object:
     settings: dict[str, Any] = {"num_states": 3, "num_actions": 2} | options
     return mdp.from_function(successors, **settings)
@@ -76,6 +81,19 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "demonstrations to transfer from": lambda value: irl.fit_transfer(world(), value),
     "recorded environment": demonstrations.recorded,
     "recorded choices": demonstrations.recorded_choices,
+    "demonstrations to save": lambda value: demonstrations.save(value, "walks.npz"),
+    "demonstrations to record for Minari": lambda value: demonstrations.to_minari(value, "torture/walks-v0"),
+    "demonstrations of an occupancy": lambda value: demonstrations.estimate_occupancy(value, world()),
+    "world of an occupancy": lambda value: demonstrations.estimate_occupancy(walks(), value),
+    "demonstrations of an alpha": lambda value: demonstrations.estimate_alpha(world(), value),
+    "world of an alpha": lambda value: demonstrations.estimate_alpha(value, walks()),
+    "demonstrations of local alphas": lambda value: demonstrations.estimate_local_alpha(world(), value),
+    "demonstrations of dynamics": lambda value: demonstrations.estimate_dynamics(world(), value),
+    "demonstrations to count": lambda value: demonstrations.transition_counts(value, 2),
+    "transitions of a world": lambda value: mdp.MDP.from_transitions(value, discount=0.9),
+    "demonstrations to join": lambda value: demonstrations.Demonstrations.concatenate([value]),
+    "states to act in": lambda value: _learned().predict(value),
+    "states to draw actions in": lambda value: _learned().sample(value, seed=0),
     "edges to link": envs.link_graph,
     "edges to place": envs.graph_positions,
     "vector environment": envs.from_gymnasium_vector,
@@ -106,6 +124,8 @@ COUNTS: dict[str, Callable[[Any], object]] = {
     "vector environments": lambda value: envs.from_gymnasium_vector("CartPole-v1", environments=value),
     "seed of a vector environment": lambda value: envs.from_gymnasium_vector("CartPole-v1", environments=1, seed=value),
     "steps of training": lambda value: control.train_policy(physics.make("pendulum"), steps=value, key=KEY),
+    "seed of drawn actions": lambda value: _learned().sample([0], seed=value),
+    "seed of a policy": lambda value: _learned().as_sb3(seed=value),
     "steps of cloning": lambda value: irl.clone_behavior(_seen(), steps=value, key=KEY),
     **{
         f"{field} of PPO": functools.partial(lambda field, value: control.PPOConfig(**{field: value}), field)
@@ -140,6 +160,10 @@ REALS: dict[str, Callable[[Any], object]] = {
     },
 }
 FINE = {
+    *(
+        ("states to act in", "a number"),
+        ("states to draw actions in", "a number"),
+    ),
     *(("devices", "nothing"), ("name of an environment", "a text"), ("factory of an environment", "a function")),
     *(("name of a noise model", "a text"), ("kernel of a noise model", "a function")),
     *(("group of buses", "a list"), ("group of buses", "a pair"), ("alpha of several experts", "a list")),

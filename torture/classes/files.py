@@ -118,6 +118,19 @@ def _declaring_a_terabyte(path: Path) -> None:
         archive.filelist[0].file_size = 2**40
 
 
+def _arrow_declaring_a_terabyte(path: Path) -> None:
+    """Write an Arrow stream with a compressed buffer that says that it unpacks to a terabyte."""
+    import pyarrow
+
+    table = pyarrow.table({"obs": [[0] * 1001], "acts": [[0] * 1000], "terminal": [True]})
+    sink = pyarrow.BufferOutputStream()
+    options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+    with pyarrow.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    content = sink.getvalue().to_pybytes()
+    path.write_bytes(content.replace((8000).to_bytes(8, "little"), (2**40).to_bytes(8, "little"), 1))
+
+
 PLACES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda _: None,
     "a folder": lambda path: path.mkdir(),
@@ -197,18 +210,24 @@ def bad_files() -> Iterator[BadInput]:
             yield BadInput(
                 f"{name}: a declared terabyte", functools.partial(_load_place, _declaring_a_terabyte, "file.npz", load)
             )
+        if suffix == ".arrow":
+            make = _arrow_declaring_a_terabyte
+            yield BadInput(f"{name}: a declared terabyte", functools.partial(_load_place, make, "file.arrow", load))
     for what, fault in STORES.items():
         yield BadInput(f"store: {what}", functools.partial(_load_store, fault))
 
 
 def bad_targets() -> Iterator[BadInput]:
-    """Yield everything that writes a file, with every name under which nothing can be written."""
+    """Yield everything that writes a file, with every name and place where nothing can be written."""
     for name, (suffix, save) in WRITERS.items():
         for what in UNWRITABLE:
             yield BadInput(f"{name}: {what}", functools.partial(_load_name, NAMES[what], suffix, save))
+        for what in IRREPLACEABLE:
+            yield BadInput(f"{name}: over {what}", functools.partial(_load_place, PLACES[what], f"file{suffix}", save))
 
 
 UNWRITABLE = ("no name", "a folder's name", "the root", "300 letters", "3 MB of letters", "a zero byte", "below a file")
+IRREPLACEABLE = ("a folder", "a pipe", "an endless device", "an empty device", "a socket")
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     **{
         f"save {suffix}": (f".{suffix}", lambda path: demonstrations.save(_walks(), path))

@@ -81,8 +81,18 @@ SEEDS: dict[str, Callable[[Any], object]] = {
     "reward network, seed": lambda value: make_reward_model("network", 2, np.eye(2), seed=value),
     "object world, seed": lambda value: envs.make("objectworld", seed=value),
 }
-REALS: dict[str, Callable[[Any], object]] = {
+NO_DISCOUNT: dict[str, object] = NO_REAL | {"two": 2, "so close to one that no digit is left": 1 - 1e-15}
+DISCOUNTS: dict[str, Callable[[Any], object]] = {
     "world, discount": lambda value: MDP(KERNEL, discount=value),
+    "estimate, discount": lambda value: demonstrations.estimate_occupancy(walks(), num_states=2, discount=value),
+    "three states, discount": lambda value: envs.make("three-state", discount=value),
+    "object world, discount": lambda value: envs.make("objectworld", discount=value),
+    "Gaussian grid, discount": lambda value: envs.GaussianGrid(0.0, discount=value),
+    "pendulum, discount": lambda value: envs.pendulum(discount=value),
+    "physics, discount": lambda value: envs.physics.make("pendulum", discount=value),
+    "grid, discount": lambda value: envs.make("gridworld-4", discount=value),
+}
+REALS: dict[str, Callable[[Any], object]] = {
     "game, alpha": lambda value: MarkovGame(world(), alpha=value),
     "fit, alpha": lambda value: irl.fit(world(), HALF, alpha=value),
     "fit, tolerance": lambda value: irl.fit(world(), HALF, alpha=1.0, tolerance=value),
@@ -90,15 +100,10 @@ REALS: dict[str, Callable[[Any], object]] = {
     "solve, tolerance": lambda value: planning.solve(world(), HALF, tolerance=value),
     "expert, temperature": lambda value: planning.expert_policy(world(), HALF, temperature=value),
     "environment, noise": lambda value: envs.make("three-state").mdp(value),
-    "estimate, discount": lambda value: demonstrations.estimate_occupancy(walks(), num_states=2, discount=value),
     "estimate, confidence": lambda value: demonstrations.estimate_occupancy(walks(), world(), confidence=value),
-    "three states, discount": lambda value: envs.make("three-state", discount=value),
-    "object world, discount": lambda value: envs.make("objectworld", discount=value),
     "Gaussian grid, noise": lambda value: envs.GaussianGrid(value),
-    "Gaussian grid, discount": lambda value: envs.GaussianGrid(0.0, discount=value),
     "solve, temperature": lambda value: planning.solve(world(), HALF, temperatures=planning.Temperatures(value, 0.0)),
     "fit, temperature": lambda value: irl.fit(world(), HALF, temperatures=planning.Temperatures(1.0, value)),
-    "grid, discount": lambda value: envs.make("gridworld-4", discount=value),
 }
 OPTIONS: dict[str, tuple[str, ...]] = {
     "fit --steps": ("fit", "--env", "three-state", "--demos", "x.npz", "--out", "new", "--steps"),
@@ -122,7 +127,7 @@ WORDS = ("-1", "-0.5", "nan", "-inf", "1e400", "seven", "", "0x10", "\x1b[31m7",
 
 def bad_numbers() -> Iterator[BadInput]:
     """Yield every number that a function takes, with every fault."""
-    faults = ((COUNTS, NO_COUNT | NO_SIZE), (SEEDS, NO_COUNT), (REALS, NO_REAL))
+    faults = ((COUNTS, NO_COUNT | NO_SIZE), (SEEDS, NO_COUNT), (REALS, NO_REAL), (DISCOUNTS, NO_DISCOUNT))
     for doors, values in faults:
         for door, call in doors.items():
             for what, value in values.items():

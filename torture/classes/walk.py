@@ -14,6 +14,7 @@ from torture.classes.contents import bad_contents
 from torture.classes.environments import bad_environments
 from torture.classes.files import bad_file_commands, bad_files, bad_targets
 from torture.classes.foreign import bad_foreign
+from torture.classes.logs import bad_logs
 from torture.classes.models import bad_models
 from torture.classes.numbers import bad_number_commands, bad_numbers
 from torture.classes.requests import bad_requests
@@ -29,6 +30,7 @@ CALLS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "options of studies": bad_options,
     "from other programs": bad_foreign,
     "arguments": bad_arguments,
+    "logs": bad_logs,
 }
 COMMANDS: dict[str, Callable[[], Iterable[BadInput]]] = {
     "commands: files": bad_file_commands,

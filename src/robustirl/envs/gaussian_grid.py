@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl._runtime import DeviceModule, as_float, short_repr
 from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_number, concrete
+from robustirl.mdp import as_discount, as_number, concrete
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"
@@ -75,9 +75,9 @@ class GaussianGrid(DeviceModule):
             raise InvalidInputError(
                 f"GaussianGrid has no noise model {noise_model!r}; choose one of {', '.join(GAUSSIAN_NOISE_MODELS)}."
             )
-        if concrete(noise, scales, discount):
-            _check(noise, scales, discount)
-        self.noise, self.scales, self.discount = as_float(noise), as_float(scales), as_float(discount)
+        if concrete(noise, scales):
+            _check(noise, scales)
+        self.noise, self.scales, self.discount = as_float(noise), as_float(scales), as_discount(discount, or_one=True)
         self.noise_model = noise_model
 
     @property
@@ -138,11 +138,9 @@ class GaussianGrid(DeviceModule):
         return self.true_weights @ self.features(state)
 
 
-def _check(noise: object, scales: object, discount: object) -> None:
+def _check(noise: object, scales: object) -> None:
     if isinstance(noise, bool) or not 0 <= as_number("the noise", noise) <= 1:
         raise InvalidInputError(f"the noise is {short_repr(noise)}, but a probability between 0 and 1 is needed.")
-    if isinstance(discount, bool) or not 0 <= as_number("the discount", discount) <= 1:
-        raise InvalidInputError(f"the discount is {short_repr(discount)}, but a number between 0 and 1 is needed.")
     array = np.asarray(scales)
     if array.shape != (7,) or array.dtype.kind not in "fiu" or not (np.isfinite(array) & (array > 0)).all():
         raise InvalidInputError(

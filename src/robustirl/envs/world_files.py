@@ -101,7 +101,7 @@ def from_file(path: str | os.PathLike[str], *, discount: float | None = None) ->
         )
     size = len(kernel)
     if "mask" in arrays:
-        available = _checked(path, "mask", arrays["mask"], (kernel.shape[:2],)).astype(bool)
+        available = _mask(path, arrays["mask"], kernel.shape[:2])
         kernel = np.where(available[..., None], kernel, 0.0)  # A row of zeros says that there is no such action.
     reward = arrays.get("reward")
     features = _features(path, arrays["features"], kernel.shape[:2]) if "features" in arrays else None
@@ -224,6 +224,19 @@ def _checked(
         needed = " or ".join(map(str, shapes))
         raise InvalidInputError(f"the array {name!r} of {path} has shape {values.shape}, but {needed} is needed.")
     return values
+
+
+def _mask(path: str | os.PathLike[str], array: np.ndarray, pairs: tuple[int, ...]) -> np.ndarray:
+    """Return which actions there are; programs also write 1 and 0."""
+    values = _checked(path, "mask", array, (pairs,))
+    wrong = ~np.isin(values, (0, 1))
+    if wrong.any():
+        state, action = (int(i) for i in np.argwhere(wrong)[0])
+        raise InvalidInputError(
+            f"the array 'mask' of {path} is {float(values[state, action])!r} at state {state}, action {action}, but"
+            " True and False, or 1 and 0, are needed."
+        )
+    return values == 1
 
 
 def _features(path: str | os.PathLike[str], array: np.ndarray, pairs: tuple[int, ...]) -> np.ndarray:

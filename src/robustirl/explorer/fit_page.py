@@ -11,7 +11,7 @@ from typing import Any
 import markupsafe
 import numpy as np
 
-from robustirl._runtime import require_output_file, write_atomically
+from robustirl._runtime import reserved_file, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.explorer.arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
 from robustirl.explorer.embedding import embedded_json
@@ -37,14 +37,14 @@ def write_fit_page(folder: Path, path: Path | None = None) -> Path:
     """
     folder = Path(folder)
     path = folder / NAME if path is None else Path(path)
-    require_output_file(path)
-    text = fit_page(read_fit_folder(folder))
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
-        ) from None
+    with reserved_file(path):
+        text = fit_page(read_fit_folder(folder))
+        try:
+            write_atomically(path, text)
+        except OSError as error:
+            raise InvalidInputError(
+                f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
+            ) from None
     return path
 
 

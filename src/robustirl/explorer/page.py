@@ -14,7 +14,7 @@ from typing import Any
 
 import markupsafe
 
-from robustirl._runtime import require_output_file, write_atomically
+from robustirl._runtime import reserved_file, write_atomically
 from robustirl.errors import InvalidInputError
 from robustirl.explorer.arrays import DIGITS, NONE, TEN_THOUSANDTHS, THOUSANDTHS, Pool
 from robustirl.explorer.embedding import embedded_json
@@ -62,14 +62,14 @@ def write_explorer(
     _require_results(Path(folder))
     store = Store.read(Path(folder))
     path = store.folder / NAME if path is None else Path(path)
-    require_output_file(path)
-    data, arrays = payload(store, certificates=certificates, progress=progress)
-    try:
-        write_atomically(path, page(data, arrays))
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
-        ) from None
+    with reserved_file(path):
+        data, arrays = payload(store, certificates=certificates, progress=progress)
+        try:
+            write_atomically(path, page(data, arrays))
+        except OSError as error:
+            raise InvalidInputError(
+                f"{path} cannot be written ({error.strerror}); make room, or choose another --out."
+            ) from None
     return path
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.rewards.models import AbstractReward, LinearReward
+from robustirl.rewards.sizes import require_layers
 from robustirl.types import ArrayLike
 
 
@@ -62,7 +63,9 @@ class ConvolutionalReward(AbstractReward):
             raise InvalidInputError(f"the kernel size is {size}, but an odd number is needed: a kernel has a center.")
         self.features = flat.T.reshape(-1, rows, columns)
         wide = flat.shape[1] if width is None else checks.as_count("the width", width, 1)
-        channels = [flat.shape[1], *[wide] * checks.as_count("the depth", depth)]
+        deep = checks.as_count("the depth", depth)
+        require_layers(flat.shape[1], wide, deep, size)
+        channels = [flat.shape[1], *[wide] * deep]
         keys = jax.random.split(key, len(channels))
         hidden = [
             eqx.nn.Conv2d(into, out, size, padding=size // 2, key=own, dtype=flat.dtype)

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
+from robustirl.rewards.sizes import require_layers
 from robustirl.types import ArrayLike, FloatTree
 
 
@@ -174,6 +175,7 @@ class NetworkReward(AbstractReward):
         inputs = self.features.shape[-1]
         wide = inputs if width is None else checks.as_count("the width", width, 1)
         deep, dtype = checks.as_count("the depth", depth), self.features.dtype
+        require_layers(inputs, wide, deep)
         # Only the layers are kept: the activation of a perceptron is a leaf that is no array, and could not be stacked.
         self.layers = eqx.nn.MLP(inputs, 1, wide, deep, dtype=dtype, key=key).layers
 

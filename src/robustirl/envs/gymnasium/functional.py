@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from robustirl._runtime import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
+from robustirl.mdp import as_discount
 from robustirl.types import AnyArray, FloatTree, Tree
 
 FUNCTIONS = ("initial", "transition", "observation", "reward", "terminal")
@@ -31,7 +32,7 @@ class FunctionalWorld(DeviceModule):
             and an `action_space` that is a Box with one axis. Worlds of one batch share it.
         params: Its parameters, a tree of numbers; by default those of `env.get_default_params()`.
         features: φ of an observation; the observation itself by default.
-        discount: γ.
+        discount: γ, up to 1: episodes are cut off at a horizon.
 
     Example:
         >>> from robustirl.envs.pendulum import PendulumEquations, PendulumParameters
@@ -68,7 +69,7 @@ class FunctionalWorld(DeviceModule):
             )
         self.env, self.look = env, features
         self.params = jax.tree.map(as_float, env.get_default_params() if params is None else params)
-        self.discount = as_float(discount)
+        self.discount = as_discount(discount, or_one=True)
 
     @property
     def action_size(self) -> int:

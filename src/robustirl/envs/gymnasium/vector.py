@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from robustirl._runtime import require_memory
 from robustirl.envs.gymnasium._guard import require_gymnasium
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, require_callable, require_discount
@@ -17,6 +18,8 @@ from robustirl.types import HostStep
 
 DEFAULT_HORIZON = 1000
 """The length of an episode where neither the caller nor the environment gives one."""
+ENVIRONMENT_BYTES = 5000
+"""An environment of Gymnasium; CartPole, one of the smallest, takes 5.9 kB."""
 
 
 class VectorWorld:
@@ -140,6 +143,7 @@ def from_gymnasium_vector(
     gymnasium = require_gymnasium()
     if isinstance(envs, str):
         count = as_count("environments", environments, 1)
+        require_memory(float(ENVIRONMENT_BYTES) * count, f"environments={count}", "make fewer")
         try:
             envs = gymnasium.make_vec(envs, num_envs=count, vectorization_mode="sync")
         except gymnasium.error.Error as error:
