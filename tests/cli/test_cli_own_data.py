@@ -106,7 +106,7 @@ def test_folders_of_imitation_are_read(world, capsys):
     (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "../secret.arrow"}]}))
     status, _, err = robustirl("convert expert other.npz", capsys)
     assert status == 2
-    assert "outside of its folder" in " ".join(err.split())
+    assert "which is not one in its folder" in " ".join(err.split())
     (folder / "state.json").unlink()
     assert "without state.json" in " ".join(robustirl("convert expert other.npz", capsys)[2].split())
 

@@ -28,7 +28,8 @@ def read_regular(path: Path) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except ValueError:
-        raise OSError(errno.EINVAL, "its name holds a zero byte") from None
+        wrong = "a zero byte" if "\0" in str(path) else "a character that no name here can have"
+        raise OSError(errno.EINVAL, f"its name holds {wrong}") from None
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):

@@ -100,3 +100,15 @@ def test_columns_are_named_by_words(refused):
         Demonstrations.from_frame(pandas.DataFrame({("a", "episode"): [0], ("a", "state"): [1]}))
     with refused("the columns of the frame are named 0 and the like"):
         Demonstrations.from_frame({0: [0], 1: [1]})
+
+
+@pytest.mark.parametrize("library", ["a range", "pyarrow"])
+def test_columns_that_take_nothing_until_they_are_read_are_refused(library, refused):
+    if library == "pyarrow":
+        pyarrow = pytest.importorskip("pyarrow")
+        empty = pyarrow.Array.from_buffers(pyarrow.null(), 10**12, [None])
+        frame = pyarrow.table({"episode": empty, "state": empty})
+    else:
+        frame = {"episode": range(10**12), "state": range(10**12)}
+    with refused("the column 'episode' of 1000000000000 rows needs about", "of memory", "give fewer"):
+        Demonstrations.from_frame(frame)

@@ -71,3 +71,19 @@ def test_lists_that_lead_outside_their_values_are_refused(tmp_path, refused):
     folder_of(tmp_path, obs=wild, acts=pyarrow.array([[1], [1]], WHOLE), terminal=pyarrow.array([True, True]))
     with refused("is damaged", "save the trajectories anew"):
         read_imitation_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ([DATA, DATA], "more than once"),
+        ([".."], "names the file '..', which is not one in its folder"),
+        ([""], "names the file '', which is not one in its folder"),
+        (["\ud800.arrow"], "cannot be read ([Errno 22] its name holds a character that no name here can have)"),
+    ],
+)
+def test_a_note_names_files_of_its_folder_once(tmp_path, refused, names, says):
+    folder_of(tmp_path)
+    (tmp_path / STATE).write_text(json.dumps({"_data_files": [{"filename": name} for name in names]}))
+    with refused(says):
+        read_imitation_folder(tmp_path)

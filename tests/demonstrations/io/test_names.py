@@ -80,3 +80,10 @@ def test_files_of_our_own_hold_numbers_whatever_the_world_calls_its_states(tmp_p
     (tmp_path / "log.csv").write_text("episode,state\n0,hall\n")
     found, understood = load_with_note(tmp_path / "log.csv", TableOptions(world=WorldNames("house.npz", ROOMS)))
     assert "3 states by name, as in house.npz" in understood
+
+
+def test_a_spelling_that_two_names_share_is_neither(refused):
+    numbering = Numbering("state", given=["1.0", "1.00", "2.0"])
+    assert names_or_numbers(as_column(["1.00", "2", "1.0"]), str, numbering)[0].tolist() == [1, 2, 0]
+    with refused("holds '1' in 0, which is not among the 3 state names given"):
+        names_or_numbers(as_column(["1"]), str, numbering)

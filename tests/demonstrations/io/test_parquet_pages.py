@@ -9,6 +9,7 @@ import pytest
 
 from robustirl.demonstrations import Demonstrations, load
 from robustirl.demonstrations.io import parquet as module
+from robustirl.demonstrations.io import thrift
 from robustirl.demonstrations.io.parquet_pages import page_sizes, pages_bytes, read_columns_of
 from robustirl.errors import InvalidInputError
 
@@ -171,3 +172,19 @@ def test_a_word_that_is_not_utf8_is_refused_in_a_file_and_in_a_frame(tmp_path, r
     wrong = pyarrow.array([b"\xff\xfe"]).view(pyarrow.string())
     with refused("the column 'state' has a word that is not UTF-8"):
         Demonstrations.from_frame(pyarrow.table({"episode": [0], "state": wrong}))
+
+
+def test_a_description_of_many_values_is_refused_before_it_is_read(tmp_path, monkeypatch, refused):
+    """pyarrow skips fields it does not know, which may be lists of millions of empty structs."""
+    monkeypatch.setattr(thrift.Allowance.__init__, "__defaults__", (10**5,))
+    content = written(TABLE.select(["episode", "state"]))
+    length = int.from_bytes(content[-8:-4], "little")
+    unknown = b"\x09\xc8\x01\xfc\xc0\x9a\x0c" + bytes(200_000) + b"\x00"  # Field 100: a list of empty structs.
+    end = content[-8 - length : -9] + unknown
+    (tmp_path / "end.parquet").write_bytes(content[: -8 - length] + end + len(end).to_bytes(4, "little") + b"PAR1")
+    with refused("end.parquet does not fit into memory (it is described by more than 100,000 values); split the file"):
+        load(tmp_path / "end.parquet")
+    start = read_columns_of(content)[0].start
+    (tmp_path / "page.parquet").write_bytes(content[:start] + unknown + content[start:])
+    with refused("page.parquet does not fit into memory (it is described by more than 100,000 values)"):
+        load(tmp_path / "page.parquet")

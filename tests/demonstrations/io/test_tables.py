@@ -1,5 +1,6 @@
 """Tables as people have them: other names of columns, other numbering, names, missing columns."""
 
+import fractions
 import logging
 
 import numpy as np
@@ -161,3 +162,12 @@ def test_columns_may_change_places_and_a_named_one_is_read_once():
         swapped, columns={"episode": "state", "state": "episode", "time": "step"}, time_step=10
     )
     assert found.states.tolist() == [4, 4, 5]  # Times, and not steps as well.
+
+
+def test_options_are_the_numbers_and_words_they_seem_to_be(refused):
+    table = {"episode": [0, 0], "state": [1, 2], "time": [0, 1]}
+    assert Demonstrations.from_frame(table, time_step=fractions.Fraction(1, 2)).states.tolist() == [1, 1, 2]
+    with refused("state_names is array('x', dtype='<U1'), but a list of words is needed"):
+        Demonstrations.from_frame(table, state_names=np.array("x"))
+    with refused("first_state is True, but 0 or 1 is needed"):
+        Demonstrations.from_frame(table, first_state=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustirl.demonstrations.io.thrift import read_struct
+from robustirl.demonstrations.io.thrift import Allowance, read_struct
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,15 @@ def test_a_list_is_read_to_its_end():
     assert read_struct(b"\x19\xf5\x14" + b"\x02" * 20 + b"\x00", 0) == ({1: [1] * 20}, 24)
     with pytest.raises(IndexError):
         read_struct(b"\x19\xf5" + b"\xff" * 9 + b"\x01", 0)  # A list that says it has 2^64 - 1 numbers.
+
+
+def test_no_more_values_are_read_than_are_allowed():
+    """An empty struct is one byte in a file, and 70 in Python."""
+    structs = b"\x19\xfc\x14" + bytes(20) + b"\x00"
+    assert len(read_struct(structs, 0, Allowance(21))[0][1]) == 20
+    with pytest.raises(MemoryError, match="more than 20 values"):
+        read_struct(structs, 0, Allowance(20))
+    pages = Allowance(30)  # For several together.
+    read_struct(structs, 0, pages)
+    with pytest.raises(MemoryError):
+        read_struct(structs, 0, pages)

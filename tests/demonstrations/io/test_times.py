@@ -87,6 +87,7 @@ def test_numbers_of_eight_digits_are_numbers_if_one_of_them_is_no_date():
     [
         *("soon", "1_0", "inf", "nan", "1e400", "8:60", "2024-13-01", True, 1j, np.complex128(1), b"5", (5,)),
         *(np.timedelta64(5, "s"), datetime.timedelta(5), datetime.time(5), datetime.date(2024, 5, 1), 10**400),
+        *(np.datetime64(2**61, "Y"), np.datetime64(-(2**61), "M")),
     ],
 )
 def test_what_is_no_time_is_refused(cell, refused):

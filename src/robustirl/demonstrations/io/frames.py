@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from robustirl._runtime import one_line, short_repr
+from robustirl._runtime import one_line, require_memory, short_repr
 from robustirl.demonstrations.io.columns import as_column
 from robustirl.demonstrations.io.names import Names
 from robustirl.demonstrations.io.table_options import TableOptions
 from robustirl.demonstrations.io.tables import Source, find_columns, from_table
 from robustirl.demonstrations.trajectories import Demonstrations
 from robustirl.errors import InvalidInputError
+
+CELL_BYTES = 60
+"""A cell, as a value of Python and in a column."""
+FEW = 10**5
+"""Cells up to this number are not looked at: they fit."""
 
 
 def is_frame(given: Any) -> bool:
@@ -114,9 +119,17 @@ def _column(frame: Any, name: str) -> Any:
 
 
 def _cells(name: str, column: Any) -> Sequence[Any]:
-    """Return the values of a column as Python has them."""
+    """Return the values of a column as Python has them; refuse more than memory holds.
+
+    In its library a column may take nothing however long it is: nulls, runs of one value, ranges.
+    """
     try:
+        count = len(column) if hasattr(column, "__len__") else 0
+        if count > FEW:
+            require_memory(float(CELL_BYTES) * count, f"the column {short_repr(name)} of {count} rows", "give fewer")
         column = _values(column)
+    except InvalidInputError:
+        raise
     except UnicodeDecodeError:  # pyarrow keeps words as bytes, and looks at them only now.
         raise InvalidInputError(
             f"the column {short_repr(name)} has a word that is not UTF-8; write the words as UTF-8."

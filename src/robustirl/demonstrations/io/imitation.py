@@ -6,9 +6,9 @@ which holds pickled Python objects as text, is not read, and written as empty di
 compared with imitation 1.0.1 and datasets 5.0.
 """
 
+import collections
 import hashlib
 import json
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,10 +159,14 @@ def _data_files(folder: Path) -> list[Path]:
             f"{state} does not name the files of a dataset ({one_line(error)}); save it anew."
         ) from None
     for name in names:
-        if Path(name).name != name:
-            raise InvalidInputError(f"{state} names the file {short_repr(name)}, which is outside of its folder.")
-        if len(os.fsencode(name)) > LONGEST_NAME:
+        if Path(name).name != name or name in ("", ".."):
+            raise InvalidInputError(f"{state} names the file {short_repr(name)}, which is not one in its folder.")
+        if len(name.encode(errors="surrogatepass")) > LONGEST_NAME:
             raise InvalidInputError(f"{state} names the file {short_repr(name)}, which is longer than any file's name.")
+    # Each would be read again: a file of a few bytes could stand for any number of trajectories.
+    twice = next((name for name, count in collections.Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidInputError(f"{state} names the file {short_repr(twice)} more than once; name it once.")
     return [folder / name for name in names]
 
 

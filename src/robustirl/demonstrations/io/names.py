@@ -165,11 +165,16 @@ def _by_name(
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:
-    """Return the number of each name, and of each number that is a name, however it is spelled."""
-    places = {word: i for i, word in enumerate(names)}
+    """Return the number of each name, and of each number that is a name, however it is spelled.
+
+    A spelling that two names share, as `1` of `1.0` and `1.00`, is neither.
+    """
+    exact = {word: i for i, word in enumerate(names)}
+    others: dict[str, int | None] = {}
     for i, word in enumerate(names):
-        places.setdefault(spelled(word), i)
-    return places
+        own = spelled(word)
+        others[own] = None if own in others else i
+    return {word: i for word, i in others.items() if i is not None} | exact
 
 
 def in_order(names: Sequence[str] | Mapping[str, int]) -> tuple[str, ...]:

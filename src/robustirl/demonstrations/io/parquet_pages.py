@@ -7,7 +7,7 @@ what the end of the file declares, but its accessor of a column ends the process
 
 from typing import Any, NamedTuple
 
-from robustirl.demonstrations.io.thrift import DAMAGED, read_struct
+from robustirl.demonstrations.io.thrift import DAMAGED, Allowance, read_struct
 
 TAIL = 8  # The length of the description at the end, and a mark.
 VALUES = {0: (5, 1), 3: (8, 1)}
@@ -37,6 +37,7 @@ def read_columns_of(content: bytes) -> list[Column]:
 
     Raises:
         ValueError: If it is damaged.
+        MemoryError: If it is longer than any that is taken.
     """
     try:
         size = int.from_bytes(content[-TAIL : -TAIL + 4], "little")
@@ -80,19 +81,22 @@ def pages_bytes(content: bytes, columns: list[Column]) -> int:
 
     Raises:
         ValueError: If a header is damaged.
+        MemoryError: If the headers have more values than are taken.
     """
-    return sum(unpacked for column in columns for unpacked, _ in page_sizes(content, column))
+    allowance = Allowance()
+    return sum(unpacked for column in columns for unpacked, _ in page_sizes(content, column, allowance))
 
 
-def page_sizes(content: bytes, column: Column) -> list[tuple[int, int]]:
+def page_sizes(content: bytes, column: Column, allowance: Allowance | None = None) -> list[tuple[int, int]]:
     """Return of every page what it unpacks to, and how long its header is.
 
     Pages beyond the values of the column are not read, and not counted.
     """
     place, found, values = column.start, [], 0
+    allowance = allowance or Allowance()
     while values < column.values:
         try:
-            header, after = read_struct(content, place)
+            header, after = read_struct(content, place, allowance)
             kind, unpacked, packed = (int(header[field]) for field in (1, 2, 3))
             outer, inner = VALUES.get(kind, (0, 0))
             values += int(header[outer][inner]) if outer else 0

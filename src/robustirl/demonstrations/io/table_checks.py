@@ -34,7 +34,8 @@ def require_names_given(option: str, names: object) -> None:
     """Refuse names of states or actions that are no words, or no list of them."""
     if names is None:
         return
-    several = isinstance(names, Sequence | Mapping | np.ndarray) and not isinstance(names, str | bytes)
+    several = isinstance(names, Sequence | Mapping) and not isinstance(names, str | bytes)
+    several |= isinstance(names, np.ndarray) and names.ndim == 1
     if not several or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportGeneralTypeIssues]
         raise InvalidInputError(f"{option} is {short_repr(names)}, but a list of words is needed, one for each number.")
     if isinstance(names, Mapping):
@@ -49,7 +50,8 @@ def require_names_given(option: str, names: object) -> None:
 
 def require_first(name: str, value: object) -> None:
     """Refuse the number of a first state or action that is neither 0 nor 1."""
-    if value is not None and (not isinstance(value, int | np.integer) or value not in (0, 1)):
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and (not whole or value not in (0, 1)):
         raise InvalidInputError(f"{name} is {short_repr(value)}, but 0 or 1 is needed.")
 
 

@@ -46,7 +46,7 @@ class TableOptions:
         for option in ("state_names", "action_names"):
             require_names_given(option, getattr(self, option))
         if self.time_step is not None:
-            as_positive("the time step", self.time_step)
+            object.__setattr__(self, "time_step", as_positive("the time step", self.time_step))
         if TIME in (self.columns or {}) and self.time_step is None:
             step = "--time-step" if self.command_line else "time_step"
             raise InvalidInputError(f"columns names a column of times, but no time step; give {step}, in seconds.")

@@ -1,7 +1,8 @@
 """Read structs of Thrift's compact protocol, in which Parquet files describe themselves.
 
 A struct is a list of fields: a number, a kind and a value. Every value takes a byte at least, so that what is declared
-cannot be longer than the content, and nothing is allocated by declaration.
+cannot be longer than the content, and nothing is allocated by declaration. But an empty struct of one byte takes 70 in
+Python, so that a reader allows for some number of values and no more.
 """
 
 from typing import Any
@@ -10,14 +11,42 @@ TRUE, FALSE = 1, 2
 """Kinds of values, as Thrift numbers them."""
 DEEPEST = 16  # Structs and lists in each other; those of Parquet have six.
 DAMAGED = "a description in it is damaged"
+MOST_VALUES = 5 * 10**6
+"""What a file may be described by: some 200,000 parts of columns, or a million pages."""
 
 
-def read_struct(content: bytes, place: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+class Allowance:
+    """Count the values that may still be read.
+
+    Args:
+        values: How many.
+    """
+
+    def __init__(self, values: int = MOST_VALUES):
+        self.values = self._left = values
+
+    def take(self, count: int) -> None:
+        """Take some; raise a MemoryError if there are not as many."""
+        self._left -= count
+        if self._left < 0:
+            raise MemoryError(f"it is described by more than {self.values:,} values")
+
+
+def read_struct(
+    content: bytes, place: int, allowance: Allowance | None = None, depth: int = 0
+) -> tuple[dict[int, Any], int]:
     """Return the fields of a struct by number, and where it ends.
+
+    Args:
+        content: What it is in.
+        place: Where it begins.
+        allowance: How many values may be read, in this struct and in others.
+        depth: How many others it is in.
 
     Raises:
         ValueError: If it is damaged.
         IndexError: If it goes on beyond the content.
+        MemoryError: If it has more values than are allowed.
 
     Example:
         >>> read_struct(bytes([0x15, 0x06, 0x2C, 0x15, 0x01, 0x00, 0x00]), 0)
@@ -25,9 +54,11 @@ def read_struct(content: bytes, place: int, depth: int = 0) -> tuple[dict[int, A
     """
     if depth > DEEPEST:
         raise ValueError(DAMAGED)
+    allowance = allowance or Allowance()
     fields: dict[int, Any] = {}
     number = 0
     while first := content[place]:
+        allowance.take(1)
         place += 1
         if step := first >> 4:
             number += step
@@ -35,11 +66,12 @@ def read_struct(content: bytes, place: int, depth: int = 0) -> tuple[dict[int, A
             number, place = _signed(content, place)
         kind = first & 15
         # The truth of a field is in its kind.
-        fields[number], place = (kind == TRUE, place) if kind <= FALSE else _value(content, place, kind, depth)
+        plain = kind <= FALSE
+        fields[number], place = (kind == TRUE, place) if plain else _value(content, place, kind, allowance, depth)
     return fields, place + 1
 
 
-def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(content: bytes, place: int, kind: int, allowance: Allowance, depth: int) -> tuple[Any, int]:
     """Return a value of a kind, and where it ends."""
     match kind:
         case 1 | 2 | 3:  # A truth in a list, or a byte.
@@ -52,23 +84,26 @@ def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]
             length, place = _unsigned(content, place)
             return content[place : place + length], place + length
         case 9 | 10:  # A list or a set.
-            return _list(content, place, depth + 1)
+            return _list(content, place, allowance, depth + 1)
         case 12:
-            return read_struct(content, place, depth + 1)
+            return read_struct(content, place, allowance, depth + 1)
         case _:  # Parquet has no maps.
             raise ValueError(DAMAGED)
 
 
-def _list(content: bytes, place: int, depth: int) -> tuple[list[Any], int]:
+def _list(content: bytes, place: int, allowance: Allowance, depth: int) -> tuple[list[Any], int]:
     if depth > DEEPEST:
         raise ValueError(DAMAGED)
     count, kind = content[place] >> 4, content[place] & 15
     place += 1
     if count == 15:
         count, place = _unsigned(content, place)
+    if count > len(content) - place:
+        raise IndexError(DAMAGED)
+    allowance.take(count)  # Before any is read.
     values = []
     for _ in range(count):
-        value, place = _value(content, place, kind, depth)
+        value, place = _value(content, place, kind, allowance, depth)
         values.append(value)
     return values, place
 

@@ -121,7 +121,10 @@ def _stamp(cell: datetime.datetime) -> tuple[str, Decimal]:
 def _numpy_stamp(cell: np.datetime64) -> tuple[str, Decimal] | None:
     unit, count = np.datetime_data(cell.dtype)
     if unit in ("Y", "M"):
-        cell, unit, count = cell.astype("M8[D]"), "D", 1
+        days = cell.astype("M8[D]")
+        if days.astype(cell.dtype) != cell:  # NumPy begins anew at the other end of its range.
+            return None
+        cell, unit, count = days, "D", 1
     number = Decimal(int(cell.astype(np.int64)) * count)
     if unit in _SECONDS:
         return STAMP, number * _SECONDS[unit]
