@@ -1,5 +1,6 @@
 """Functions of NumPy arrays in compiled programs: one call for all entries of a batch, and with one thread no wait."""
 
+import logging
 import subprocess
 import sys
 
@@ -48,6 +49,17 @@ def test_a_batch_is_one_call_with_axes_in_front():
     np.testing.assert_allclose(found, (np.asarray(matrices) * np.asarray(weight)[:, None]).sum(-1))
     assert shapes == [(np.ndarray, (2, 4, 3, 2), (2, 4, 3))]
     np.testing.assert_allclose(one(matrices[0, 0], weight), found[0, 0])
+
+
+def test_calls_of_one_function_are_one_program(caplog):
+    def half(x):
+        return x / 2
+
+    run = lambda x: call_on_host(half, jax.ShapeDtypeStruct(x.shape, x.dtype), x)  # noqa: E731
+    run(jnp.asarray(np.ones(3)))
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        assert run(jnp.asarray(np.full(3, 4.0))).tolist() == [2, 2, 2]
+    assert [line for line in caplog.messages if "Compiling" in line] == []
 
 
 def test_one_thread_does_not_wait_for_itself():

@@ -1,5 +1,6 @@
 """Call functions of NumPy arrays from compiled programs."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,8 @@ def call_on_host(function: Callable[..., np.ndarray], result: jax.ShapeDtypeStru
     stood still after some minutes.
 
     Args:
-        function: What to call.
+        function: What to call; it should be the same object each time. Steps outside of compiled programs then use
+            one program, and each would otherwise make another that stays in memory.
         result: The shape and the type of what it returns.
         arrays: What it is given.
 
@@ -30,11 +32,29 @@ def call_on_host(function: Callable[..., np.ndarray], result: jax.ShapeDtypeStru
         [[1.0, 2.0]]
     """
     if jax.default_backend() != "cpu":  # Its memory is not the host's.
-        plain = lambda *given: function(*map(np.asarray, given))  # noqa: E731
-        return jax.pure_callback(plain, result, *arrays, vmap_method="broadcast_all")
+        return jax.pure_callback(_OfArrays(function), result, *arrays, vmap_method="broadcast_all")
+    return buffer_callback(_IntoBuffer(function), result, vmap_method="broadcast_all")(*arrays)
 
-    def write(context: object, out: Any, *given: Any) -> None:
+
+@dataclasses.dataclass(frozen=True)
+class _OfArrays:
+    """A function of NumPy arrays as one of whatever JAX gives.
+
+    JAX keeps its programs by this object, and those of one function are equal.
+    """
+
+    function: Callable[..., np.ndarray]
+
+    def __call__(self, *given: Any) -> np.ndarray:
+        return self.function(*map(np.asarray, given))
+
+
+@dataclasses.dataclass(frozen=True)
+class _IntoBuffer:
+    """The same, which writes its result into the program's memory."""
+
+    function: Callable[..., np.ndarray]
+
+    def __call__(self, context: object, out: Any, *given: Any) -> None:
         del context
-        np.asarray(out)[...] = function(*map(np.asarray, given))
-
-    return buffer_callback(write, result, vmap_method="broadcast_all")(*arrays)
+        np.asarray(out)[...] = self.function(*map(np.asarray, given))

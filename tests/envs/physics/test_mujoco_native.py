@@ -1,12 +1,17 @@
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 """MuJoCo's own engine behind arrays: beside its plain steps, Gymnasium's worlds, and rods that stand on the floor."""
 
+import concurrent.futures
+import logging
 import os
+import pickle
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from robustirl._runtime import single_precision
 from robustirl.control import measure_returns, network_policy
 from robustirl.envs import physics
 from robustirl.envs.physics import mujoco_native
@@ -23,6 +28,12 @@ def _engine(text, frame_skip=2, **options):
 
     model = mujoco.MjModel.from_xml_string(text)
     return model, NativeEngine("rod", model, frame_skip, lambda factors: change_model(model, factors), **options)
+
+
+def _equations():
+    import mujoco
+
+    return physics.MujocoEquations("rod", mujoco.MjModel.from_xml_string(rod()), engine="mujoco")
 
 
 def _plain_steps(model, state, action, frame_skip):
@@ -116,6 +127,51 @@ def test_models_are_made_once_and_only_so_many_are_kept(monkeypatch):
     step(2.0)
     assert [one["mass"] for one in made] == [1, 2, 3, 4, 2]
     assert len(engine._models) == 3
+
+
+def test_an_engine_that_has_stepped_is_pickled_without_its_threads():
+    state, action = np.zeros((1, 7)), np.ones((1, 2))
+    world = physics.mujoco_world(_equations())
+    engine = world.equations._native
+    before = engine.advance(("mass",), state, action, np.full((1, 1), 2.0))
+    other = pickle.loads(pickle.dumps(world)).equations._native
+    assert other is not engine
+    np.testing.assert_array_equal(other.advance(("mass",), state, action, np.full((1, 1), 2.0)), before)
+
+
+def test_steps_outside_of_compiled_programs_share_one(caplog):
+    world = physics.mujoco_world(_equations())
+    state = world.initial(key=jax.random.key(0))
+    for _ in range(2):
+        state = world.step(state, np.zeros(2), np.zeros(1))
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        world.step(state, np.ones(2), np.zeros(1))
+    assert [line for line in caplog.messages if "Compiling" in line] == []
+
+
+def test_two_threads_may_use_one_engine():
+    world, key = physics.mujoco_world(_equations()), jax.random.key(0)
+    states = np.stack([world.initial(key=one) for one in jax.random.split(key, 8)])[:, :-1]
+
+    @jax.jit
+    def walk(states, masses):
+        def one(state, mass):
+            changed = {**world.parameters, "mass": mass}
+            return world.equations.transition(state, jnp.zeros_like(state[:2]), None, changed)
+
+        step = lambda states, _: (jax.vmap(one)(states, masses), None)  # noqa: E731
+        return jax.lax.scan(step, states, length=50)[0]
+
+    def run(masses):
+        with single_precision():  # JAX keeps it by thread.
+            return np.asarray(walk(states.astype(np.float32), np.asarray(masses, np.float32)))
+
+    asked = np.array([[0.5, 1.0] * 4, [1.5, 2.0] * 4])
+    alone = [run(masses) for masses in asked]
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        together = list(threads.map(run, asked))
+    np.testing.assert_array_equal(together, alone)
+    assert np.abs(alone[0] - alone[1]).max() > 1e-3
 
 
 def test_a_state_that_arrays_do_not_hold_is_refused():

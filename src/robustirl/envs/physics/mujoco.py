@@ -151,8 +151,9 @@ class MujocoEquations(Equations):
             return self._step_by_mjx(state, action, params)
         names = tuple(name for name in params if name != "model")
         factors = jnp.stack([jnp.asarray(params[name], dtype=float) for name in names])
-        advance = functools.partial(self._native.advance, names)
-        return call_on_host(advance, jax.ShapeDtypeStruct(state.shape, state.dtype), state, action, factors)
+        return call_on_host(
+            self._native.advance_with(names), jax.ShapeDtypeStruct(state.shape, state.dtype), state, action, factors
+        )
 
     def _step_by_mjx(
         self, state: Float[Array, " n"], action: Float[Array, " a"], params: Parameters

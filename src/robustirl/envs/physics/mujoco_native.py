@@ -6,6 +6,7 @@ depend on the number of threads or on the other environments.
 """
 
 import collections
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -53,9 +54,30 @@ class NativeEngine:
                 " plugins or delays); choose a model without them."
             )
         self._model, self._frame_skip, self._change = model, frame_skip, change
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin without threads and changed models; both are made when they are needed."""
         self._models: collections.OrderedDict[tuple[Any, ...], Any] = collections.OrderedDict()
         self._last: tuple[object, list[Any]] = (None, [])
         self._pool: tuple[Any, list[Any]] | None = None
+        self._named: dict[tuple[str, ...], Callable[..., np.ndarray]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: threads and changed models stay in this process."""
+        kept = ("_size", "_model", "_frame_skip", "_change")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def advance_with(self, names: tuple[str, ...]) -> Callable[..., np.ndarray]:
+        """Return `advance` with these names, the same object each time.
+
+        JAX compiles a program for every object.
+        """
+        return self._named.setdefault(names, functools.partial(self.advance, names))
 
     def advance(
         self,
@@ -101,6 +123,7 @@ class NativeEngine:
         """Return the model of every environment; factors seldom change from one step to the next."""
         asked = names, factors.shape, factors.tobytes()
         if asked != self._last[0]:
+            self._last = None, []  # The models of a large batch should not be there twice.
             self._last = asked, [self._find(names, row) for row in factors]
         return self._last[1]
 
