@@ -1,5 +1,6 @@
 """Reservations: a second command is refused at once, what was made and not used is gone, and folders are whole."""
 
+import errno
 import os
 import signal
 import stat
@@ -189,3 +190,19 @@ def test_an_error_names_the_folder_that_was_asked_for(tmp_path):
         raise InvalidInputError(f"{folder / 'model.npz'} cannot be written.")
     assert str(caught.value) == f"{tmp_path / 'new' / 'model.npz'} cannot be written."
     assert entries(tmp_path) == []
+
+
+def test_a_file_whose_lock_cannot_be_made_is_refused_in_a_sentence(here, monkeypatch, refused):
+    with reserved_file(Path("page.html")):
+        [lock] = entries(here)
+    Path(lock).mkdir()
+    with refused(f"{lock} is a folder, which a lock must not be; remove it."), reserved_file(Path("page.html")):
+        pass
+    Path(lock).rmdir()
+
+    def open_nothing(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")  # As for a lock that a killed command of others left.
+
+    monkeypatch.setattr(module, "exclusive_beside", open_nothing)
+    with refused("page.html cannot be written (Permission denied); choose a place"), reserved_file(Path("page.html")):
+        pass

@@ -1,7 +1,7 @@
 """Locks between processes: they end with their process, killed or not, and follow no links.
 
-Where the system or the file system has none (Windows; folders on NFS), work goes on without a lock: two commands then
-do the same work, as one after the other would.
+Where the system or the file system has none (Windows; folders on NFS), outputs are written without a lock: two commands
+then do the same work, as one after the other would. A lock file of its own is needed, and an error without.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ KEPT_CHARACTERS = 50
 """How much of a file's name a hidden name beside it keeps: with four bytes a character, what any file system takes."""
 ATTEMPTS = 100
 """How often a lock is tried whose file or folder is replaced or removed meanwhile."""
-NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP, errno.EACCES)
-"""What file systems without locks on a folder answer, and what a folder does that may not be listed."""
+NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+"""What file systems without locks answer."""
 
 
 @contextlib.contextmanager
@@ -48,14 +48,13 @@ def exclusive_beside(path: Path, taken: str) -> Iterator[None]:
     # The whole name decides, also where it is too long to be kept.
     own = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
     lock = path.parent / f".{path.name[:KEPT_CHARACTERS]}.{own}.lock"
-    with _held(lambda: _open_file(lock), lock, taken) as locked:
+    with _held(lambda: _open_file(lock), lock, taken, may_lack_locks=True):
         try:
             yield
         finally:
-            if locked:
-                # While it is held: who has opened it meanwhile finds that it is gone, and makes a new one.
-                with contextlib.suppress(OSError):
-                    lock.unlink()
+            # While it is held: who has opened it meanwhile finds that it is gone, and makes a new one.
+            with contextlib.suppress(OSError):
+                lock.unlink()
 
 
 @contextlib.contextmanager
@@ -65,24 +64,26 @@ def exclusive_folder(folder: Path, taken: str) -> Iterator[None]:
     Raises:
         FileNotFoundError: If the folder is removed before it is locked.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with _held(lambda: os.open(folder, flags), folder, taken, may_lack_locks=True):
+    with _held(lambda: _open_folder(folder), folder, taken, may_lack_locks=True):
         yield
 
 
 @contextlib.contextmanager
-def _held(opened: Callable[[], int], path: Path, taken: str, *, may_lack_locks: bool = False) -> Iterator[bool]:
-    """Hold the lock of what is opened; yield whether there are locks."""
+def _held(opened: Callable[[], int | None], path: Path, taken: str, *, may_lack_locks: bool = False) -> Iterator[None]:
+    """Hold the lock of what is opened, if it could be and there are locks."""
     try:
         import fcntl
     except ImportError:
-        yield False
+        yield
         return
     handle = -1
     try:
         for _ in range(ATTEMPTS):
+            found = opened()
+            if found is None:
+                break
+            handle = found
             try:
-                handle = opened()
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise InvalidInputError(taken) from None
@@ -91,16 +92,24 @@ def _held(opened: Callable[[], int], path: Path, taken: str, *, may_lack_locks: 
                     raise
                 break
             if _is_still_there(handle, path):
-                yield True
+                yield
                 return
             os.close(handle)  # It was replaced or removed before it was locked.
             handle = -1
         else:
             raise InvalidInputError(taken)
-        yield False
+        yield
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _open_folder(folder: Path) -> int | None:
+    """Open a folder; None for one that may not be listed, which has no lock."""
+    try:
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except PermissionError:
+        return None
 
 
 def _open_file(path: Path) -> int:
@@ -108,14 +117,22 @@ def _open_file(path: Path) -> int:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError:
-        if path.is_symlink():
-            raise InvalidInputError(f"{path} is a link, which a lock must not be; remove it.") from None
+        with contextlib.suppress(OSError):
+            _require_regular(path, path.lstat().st_mode)
         raise
-    mode = os.fstat(handle).st_mode
-    if not stat.S_ISREG(mode):
+    try:
+        _require_regular(path, os.fstat(handle).st_mode)
+    except InvalidInputError:
         os.close(handle)
-        raise InvalidInputError(f"{path} is {file_kind(mode)}, which a lock must not be; remove it.")
+        raise
     return handle
+
+
+def _require_regular(path: Path, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else file_kind(mode)
+    raise InvalidInputError(f"{path} is {kind}, which a lock must not be; remove it.")
 
 
 def _is_still_there(handle: int, path: Path) -> bool:

@@ -141,7 +141,12 @@ def require_output_file(path: Path) -> None:
         if len(os.fsencode(path.name)) > os.pathconf(path.parent, "PC_NAME_MAX"):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidInputError(
-            f"{short(path)} cannot be written ({reason}); choose a place in an existing folder that may be written to."
-        ) from None
+        raise file_refusal(path, error) from None
+
+
+def file_refusal(path: Path, error: OSError) -> InvalidInputError:
+    """Return what is said of a file that cannot be written."""
+    reason = error.strerror or str(error)
+    return InvalidInputError(
+        f"{short(path)} cannot be written ({reason}); choose a place in an existing folder that may be written to."
+    )

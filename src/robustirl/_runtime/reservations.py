@@ -13,7 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robustirl._runtime.locks import exclusive_beside, exclusive_folder
-from robustirl._runtime.outputs import refusal, require_empty, require_output_file, require_output_folder
+from robustirl._runtime.outputs import (
+    file_refusal,
+    refusal,
+    require_empty,
+    require_output_file,
+    require_output_folder,
+)
 from robustirl._runtime.writing import short
 from robustirl.errors import InvalidInputError
 
@@ -44,7 +50,11 @@ def reserved_file(path: Path) -> Iterator[None]:
     """
     require_output_file(path)
     taken = f"another command is writing {short(path)}; wait for it, or choose another name."
-    with exclusive_beside(path, taken):
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(exclusive_beside(path, taken))
+        except OSError as error:
+            raise file_refusal(path, error) from None
         yield
 
 
