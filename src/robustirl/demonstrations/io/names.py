@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations.io.columns import Row, as_whole, as_word, spelled, whole_numbers
+from robustirl.demonstrations.io.columns import Row, as_whole, as_word, of_each, spelled, whole_numbers
 from robustirl.errors import InvalidInputError
 
 Names = Sequence[str] | Mapping[str, int] | None
@@ -99,8 +99,11 @@ def names_or_numbers(
 def _are_words(cells: Sequence[Any]) -> bool:
     """Return whether a column holds names: words, none of which looks like a number."""
     # 3,4 may be a place in a grid; 18,0 is a number if all cells are like that.
-    commas = all(isinstance(cell, str) and _WHOLE_WITH_COMMA.fullmatch(cell) for cell in cells)
-    return bool(cells) and not commas and all(isinstance(cell, str) and not _looks_numeric(cell) for cell in cells)
+    if not cells or not all(isinstance(cell, str) for cell in cells):
+        return False
+    different = set(cells)
+    commas = all(_WHOLE_WITH_COMMA.fullmatch(cell) for cell in different)
+    return not commas and not any(_looks_numeric(cell) for cell in different)
 
 
 def _uses_names(cells: Sequence[Any], row: Row, numbering: Numbering) -> bool:
@@ -111,9 +114,7 @@ def _uses_names(cells: Sequence[Any], row: Row, numbering: Numbering) -> bool:
     assert numbering.known is not None
     if numbering.first is not None and not _are_words(cells):  # Somebody said that these are numbers.
         return False
-    places = _places(numbering.known)
-    named = [places.get(as_word(cell), places.get(spelled(cell))) for cell in cells]
-    whole = [as_whole(cell) for cell in cells]
+    named, whole = _numbers_of(cells, numbering.known), of_each(as_whole, cells)
     if all(number is not None and number < len(numbering.known) for number in whole):
         if None in named:
             return False
@@ -148,20 +149,26 @@ def _by_name(
     column: np.ma.MaskedArray, row: Row, numbering: Numbering, names: tuple[str, ...], origin: str
 ) -> tuple[np.ma.MaskedArray, tuple[str, ...]]:
     """Return a column of names as numbers; `origin` says in a message where the names are from."""
-    empty, places = np.ma.getmaskarray(column), _places(names)
-    values = np.zeros(len(column), dtype=np.int64)
-    for i, cell in enumerate(np.ma.getdata(column).tolist()):
-        if empty[i]:
-            continue
-        word = as_word(cell)
-        number = places.get(word, places.get(spelled(cell)))
-        if number is None:
+    empty, cells = np.ma.getmaskarray(column), np.ma.getdata(column).tolist()
+    numbers = _numbers_of(cells, names)
+    for i, number in enumerate(numbers):
+        if number is None and not empty[i]:
             raise InvalidInputError(
-                f"the column {numbering.kind!r} holds {short_repr(word)} in {row(i)}, which is not among the"
-                f" {len(names)} {numbering.kind} names {origin}; add it to them, or correct the table."
+                f"the column {numbering.kind!r} holds {short_repr(as_word(cells[i]))} in {row(i)}, which is not among"
+                f" the {len(names)} {numbering.kind} names {origin}; add it to them, or correct the table."
             )
-        values[i] = number
-    return np.ma.array(values, mask=empty), names
+    return np.ma.array(np.array([number or 0 for number in numbers], dtype=np.int64), mask=empty), names
+
+
+def _numbers_of(cells: Sequence[Any], names: Sequence[str]) -> list[int | None]:
+    """Return the number of each cell's name, or None where it is no name."""
+    places = _places(names)
+
+    def number(cell: Any) -> int | None:
+        exact = places.get(as_word(cell))
+        return places.get(spelled(cell)) if exact is None else exact
+
+    return of_each(number, cells)
 
 
 def _places(names: Sequence[str]) -> dict[str, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations.io.columns import Row, spelled, whole_numbers
+from robustirl.demonstrations.io.columns import Row, of_each, spelled, whole_numbers
 from robustirl.errors import InvalidInputError
 
 Columns = Mapping[str, np.ma.MaskedArray]
@@ -70,7 +70,7 @@ def number_episodes(column: np.ma.MaskedArray, row: Row) -> tuple[list[str], Int
         >>> words, numbers.tolist()
         (['7', '7', 'b', '7'], [0, 0, 1, 0])
     """
-    words = [spelled(cell) for cell in np.ma.getdata(column).tolist()]
+    words = of_each(spelled, np.ma.getdata(column).tolist())
     numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
     values: dict[decimal.Decimal, str] = {}
     for word in numbers:
