@@ -3,6 +3,7 @@
 """MuJoCo's worlds: constants that follow the masses, states and options, and steps of MJX beside MuJoCo's own."""
 
 import copy
+from pathlib import Path
 from types import SimpleNamespace
 
 import equinox as eqx
@@ -39,8 +40,6 @@ def test_constants_follow_the_masses():
 
 def _doubled_density(model) -> str:
     """Return the same model as a file whose geometries are twice as dense: another way to the same numbers."""
-    from pathlib import Path
-
     import gymnasium
 
     file = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / "hopper.xml"
@@ -163,7 +162,7 @@ def test_a_state_is_positions_velocities_and_accelerations():
     assert moved.min() < 0 < moved.max()
 
 
-@pytest.mark.parametrize("given", [{"mass:tail": 2.0}, {"gravity:arm": 2.0}, {"color": 2.0}])
+@pytest.mark.parametrize("given", [{"mass:tail": 2.0}, {"mass:": 2.0}, {"gravity:arm": 2.0}, {"color": 2.0}])
 def test_parameters_that_a_model_does_not_have_are_refused(given):
     with pytest.raises(InvalidInputError) as refusal:
         _equations().check(given)
@@ -173,10 +172,50 @@ def test_parameters_that_a_model_does_not_have_are_refused(given):
     )
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, [2.0]])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, [2.0], True, "2"])
 def test_factors_that_are_none_are_refused(value):
     with pytest.raises(InvalidInputError, match=r"mass:arm of arm is .*, but a factor above 0 is needed"):
         _equations().check({"mass:arm": value})
+
+
+@pytest.mark.parametrize("value", [1e300, 1e-300])
+def test_factors_that_training_does_not_hold_are_refused(value):
+    with pytest.raises(
+        InvalidInputError, match=r"mass of arm is 1e.*, but a factor above 0 that single precision holds"
+    ):
+        _equations().check({"mass": value})
+
+
+def test_options_that_are_none_are_refused(refused, tmp_path):
+    with refused("fast is 'no', but True or False is needed"):
+        module.mujoco_world("hopper", fast="no")
+    with refused("engine is array(['mjx', 'mujoco']", "but one of mujoco, mjx is needed"):
+        as_engine(np.array(["mjx", "mujoco"]))
+    for which in (None, ["hopper"], "x" * 300, tmp_path):
+        with refused("there is no model", "it is neither a file nor one of"):
+            module.mujoco_world(which)
+
+
+@needs_mujoco
+def test_a_world_is_that_of_the_file_as_it_is_now(tmp_path, monkeypatch):
+    for folder, height in (("a", 2.0), ("b", 3.0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rod.xml").write_text(rod(height=height))
+    monkeypatch.chdir(tmp_path / "a")
+    first = module.mujoco_world("rod.xml", engine="mujoco")
+    assert module.mujoco_world("rod.xml", engine="mujoco").equations is first.equations  # And its programs.
+    monkeypatch.chdir(tmp_path / "b")
+    other = module.mujoco_world("rod.xml", engine="mujoco")
+    Path("rod.xml").write_text(rod(height=4.0))
+    changed = module.mujoco_world("rod.xml", engine="mujoco")
+    assert [world.parameters["model"]["body_pos"][1, 2] for world in (first, other, changed)] == [2.0, 3.0, 4.0]
+
+
+@needs_mujoco
+def test_factors_that_leave_no_numbers_are_refused(tmp_path, refused):
+    (tmp_path / "rod.xml").write_text(rod())
+    with refused("with {'length': 1e+30}, rod has numbers in body_inertia that single precision does not hold"):
+        module.mujoco_world(tmp_path / "rod.xml", engine="mujoco", length=1e30)
 
 
 def test_a_capsule_is_a_line():
@@ -207,3 +246,5 @@ def test_equations_take_the_options_they_are_given(monkeypatch):
     for name, words in (("horizon", "the horizon is 0"), ("frame_skip", "frame_skip is 0")):
         with pytest.raises(InvalidInputError, match=words):
             module.MujocoEquations("arm", Model(), **{name: 0})
+    with pytest.raises(InvalidInputError, match="the noise of first states is nan"):
+        module.MujocoEquations("arm", Model(), noise=float("nan"))

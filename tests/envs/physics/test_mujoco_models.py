@@ -222,3 +222,24 @@ def test_numbers_of_kinds_and_flags_are_mujocos():
     for kind in kinds:
         assert getattr(mujoco_models, kind) == int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}"))
     assert int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE) == mujoco_models.NO_TREES
+
+
+@needs_mujoco
+@pytest.mark.parametrize(
+    ("found", "given", "says"),
+    [
+        ('timestep="0.005"', 'timestep="0"', "has a timestep of 0 s, but a finite one above 0 is needed"),
+        ('timestep="0.005"', 'timestep="nan"', "has a timestep of nan s"),
+        ('ctrlrange="-1 1"', 'ctrlrange="-inf inf"', "has numbers in actuator_ctrlrange that are not finite"),
+        ('pos="0 0 2.0"', 'pos="0 inf 2.0"', "has numbers in body_pos that are not finite"),
+        ("<option ", '<option gravity="0 nan 0" ', "has numbers in gravity that are not finite"),
+    ],
+)
+def test_a_model_without_numbers_is_refused(tmp_path, refused, found, given, says):
+    assert found in rod()
+    (tmp_path / "rod.xml").write_text(rod().replace(found, given))
+    with refused(f"{tmp_path / 'rod.xml'} {says}"):
+        load_model(tmp_path / "rod.xml")
+    model = require_mujoco().MjModel.from_xml_string(rod().replace(found, given))
+    with refused(f"the model {says}"):
+        load_model(model)

@@ -11,6 +11,7 @@ everything else by XLA and made for accelerators. On a CPU the first is several 
 The state is (q, q̇, activations of actuators, the accelerations that the contact solver of MJX starts from).
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import as_float, call_on_host, short_repr
+from robustirl._runtime import as_float, call_on_host, is_file, short_repr
 from robustirl.envs.physics.equations import Box, Equations, Parameters, PhysicsWorld
 from robustirl.envs.physics.mujoco_models import (
     CAPSULE,
@@ -31,17 +32,21 @@ from robustirl.envs.physics.mujoco_models import (
     as_integrator,
     as_iterations,
     change_model,
+    content_of,
     load_model,
     require_mjx,
     require_mujoco,
 )
 from robustirl.envs.physics.mujoco_native import NativeEngine
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, as_floats, require_discount
+from robustirl.mdp import as_count, as_number, require_discount
 from robustirl.types import ArrayLike
 
 Engine = Literal["mujoco", "mjx"]
 ENGINES: tuple[Engine, ...] = ("mujoco", "mjx")
+
+LEAST_FACTOR, LARGEST_FACTOR = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+"""What training holds, which is done in single precision."""
 
 Signal = Callable[..., Array]
 
@@ -92,7 +97,11 @@ class MujocoEquations(Equations):
         if integrator is not None:
             self.model.opt.integrator = as_integrator(mujoco, integrator)
         self.frame_skip: int = as_count("frame_skip", frame_skip, 1)
-        self.noise: float = float(noise)
+        self.noise: float = as_number("the noise of first states", noise)
+        if not 0 <= self.noise < np.inf:
+            raise InvalidInputError(
+                f"the noise of first states is {short_repr(noise)}, but a finite number of at least 0 is needed."
+            )
         self._observe, self._reward, self._terminal = observe, reward, terminal
         self.bodies: tuple[str, ...] = tuple(self.model.body(index).name for index in range(self.model.nbody))
         self.defaults: Mapping[str, float] = dict.fromkeys(FACTORS, 1.0)
@@ -110,16 +119,26 @@ class MujocoEquations(Equations):
         factors = {**self.defaults, **given}
         for name, value in factors.items():
             kind, _, body = name.partition(":")
-            if kind not in FACTORS or (body and (body not in self.bodies or kind == "gravity")):
+            if kind not in FACTORS or (name != kind and (not body or body not in self.bodies or kind == "gravity")):
                 raise InvalidInputError(
                     f"{self.name} has no parameter {name!r}; choose among {', '.join(FACTORS)}, or one of a body, such"
                     f" as mass:{self.bodies[-1]} (bodies: {', '.join(self.bodies[1:])})."
                 )
-            number = np.asarray(as_floats(f"{name} of {self.name}", value))
-            if number.ndim or not (np.isfinite(number) and number > 0):
-                raise InvalidInputError(f"{name} of {self.name} is {value!r}, but a factor above 0 is needed.")
+            number = as_number(f"{name} of {self.name}", value)
+            if not LEAST_FACTOR <= number <= LARGEST_FACTOR:
+                few = " that single precision holds" if 0 < number < np.inf else ""
+                raise InvalidInputError(
+                    f"{name} of {self.name} is {short_repr(value)}, but a factor above 0{few} is needed."
+                )
         numbers = {name: float(value) for name, value in factors.items()}
-        return {**numbers, "model": arrays_of_model(change_model(self.model, numbers))}
+        arrays = arrays_of_model(change_model(self.model, numbers))
+        for field, array in arrays.items():
+            if not (np.abs(array) <= LARGEST_FACTOR).all():
+                raise InvalidInputError(
+                    f"with {short_repr(given, 200)}, {self.name} has numbers in {field} that single precision does not"
+                    " hold; give factors nearer to 1."
+                )
+        return {**numbers, "model": arrays}
 
     def get_default_params(self) -> dict[str, Any]:
         return self.check({})
@@ -250,18 +269,42 @@ def as_engine(engine: object) -> Engine:
     if engine is None:
         return "mujoco" if jax.default_backend() == "cpu" else "mjx"
     for known in ENGINES:
-        if engine == known:
+        if isinstance(engine, str) and engine == known:
             return known
     raise InvalidInputError(f"engine is {short_repr(engine)}, but one of {', '.join(ENGINES)} is needed.")
 
 
-def _named(which: str | Path, fast: bool, iterations: object, engine: object) -> MujocoEquations:
+def _named(which: object, fast: object, iterations: object, engine: object) -> MujocoEquations:
+    from robustirl.envs.physics.gymnasium_models import MODELS
+
+    if not isinstance(fast, bool | np.bool_):
+        raise InvalidInputError(f"fast is {short_repr(fast)}, but True or False is needed.")
     steps = None if iterations is None else as_iterations(iterations)
-    return _equations(str(which), bool(fast), steps, as_engine(engine))
+    if isinstance(which, str) and which in MODELS:
+        return _equations(which, bool(fast), steps, as_engine(engine))
+    if not isinstance(which, str | Path) or not is_file(Path(which)):
+        raise InvalidInputError(
+            f"there is no model {short_repr(which, 200)}: it is neither a file nor one of {', '.join(MODELS)}; give one"
+            " of them."
+        )
+    # By what is in it: the file may have been changed since, or the path may lead to another one now.
+    model = load_model(which)
+    return _equations(_ModelFile(Path(which).stem, content_of(model), model), bool(fast), steps, as_engine(engine))
+
+
+@dataclasses.dataclass(frozen=True)
+class _ModelFile:
+    """A model that was read from a file; two are equal if all that is in them is."""
+
+    name: str
+    content: str
+    model: Any = dataclasses.field(compare=False)
 
 
 @functools.lru_cache(maxsize=16)
-def _equations(which: str, fast: bool, iterations: tuple[int, int] | None, engine: Engine) -> MujocoEquations:
+def _equations(
+    which: str | _ModelFile, fast: bool, iterations: tuple[int, int] | None, engine: Engine
+) -> MujocoEquations:
     """Return equations by name or by file, the same object each time.
 
     Worlds thereby share compiled programs.
@@ -275,13 +318,9 @@ def _equations(which: str, fast: bool, iterations: tuple[int, int] | None, engin
             options["iterations"] = (4, 8)
     if iterations is not None:
         options["iterations"] = iterations
-    if which in MODELS:
-        return MODELS[which](**options)
-    if not Path(which).is_file():
-        raise InvalidInputError(
-            f"there is no model {which!r}: it is neither a file nor one of {', '.join(MODELS)}; give one of them."
-        )
-    return MujocoEquations(Path(which).stem, which, **options)
+    if isinstance(which, _ModelFile):
+        return MujocoEquations(which.name, which.model, **options)
+    return MODELS[which](**options)
 
 
 def _line(

@@ -7,6 +7,7 @@ where it is needed: `pip install robustirl[mujoco]`.
 
 import contextlib
 import copy
+import hashlib
 import importlib
 import io
 import threading
@@ -92,23 +93,54 @@ def load_model(model: Any) -> Any:
     """Return a copy of a model that is given, or read one from a file."""
     mujoco = require_mujoco()
     if isinstance(model, mujoco.MjModel):
+        _require_usable(model, "the model")
         return copy.deepcopy(model)  # Options are set in it.
     try:
         with quiet():
-            return mujoco.MjModel.from_xml_path(str(model))
+            found = mujoco.MjModel.from_xml_path(str(model))
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise InvalidInputError(f"{model} is no model that MuJoCo reads ({reason}); give an MJCF file.") from None
+    _require_usable(found, str(model))
+    return found
+
+
+def content_of(model: Any) -> str:
+    """Return a checksum of all that is in a model, with the files that it includes."""
+    mujoco = require_mujoco()
+    content = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
+    mujoco.mj_saveModel(model, None, content)
+    return hashlib.sha256(content.data).hexdigest()
+
+
+def _require_usable(model: Any, name: str) -> None:
+    """Refuse a model whose time does not go on, or with numbers that are none.
+
+    MuJoCo reads both.
+    """
+    seconds = float(model.opt.timestep)
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise InvalidInputError(f"{name} has a timestep of {seconds:g} s, but a finite one above 0 is needed.")
+    # What follows from other numbers comes last.
+    fields = sorted((*FIELDS, "actuator_ctrlrange"), key=lambda field: field.endswith(("0", "subtreemass")))
+    arrays = {field: getattr(model, field) for field in (*fields, "qpos0")}
+    for field, array in {**arrays, "gravity": model.opt.gravity}.items():
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"{name} has numbers in {field} that are not finite; correct the file.")
 
 
 def change_model(model: Any, factors: Mapping[str, float]) -> Any:
-    """Return a copy of a model with these factors and the constants that follow from them."""
+    """Return a copy of a model with these factors and the constants that follow from them.
+
+    Of huge factors these may be infinite.
+    """
     mujoco, changed = require_mujoco(), copy.deepcopy(model)
     for name, value in factors.items():
         kind, _, body = name.partition(":")
         bodies = np.arange(changed.nbody) if not body else np.array([changed.body(body).id])
         if value != 1:
-            _scale(changed, kind, bodies, float(value))
+            with np.errstate(all="ignore"):
+                _scale(changed, kind, bodies, np.float64(value))
     with quiet():
         mujoco.mj_setConst(changed, mujoco.MjData(changed))
     return changed
@@ -119,7 +151,7 @@ def arrays_of_model(model: Any) -> dict[str, np.ndarray]:
     return {**{field: np.array(getattr(model, field)) for field in FIELDS}, "gravity": np.array(model.opt.gravity)}
 
 
-def _scale(model: Any, kind: str, bodies: np.ndarray, factor: float) -> None:
+def _scale(model: Any, kind: str, bodies: np.ndarray, factor: np.float64) -> None:
     """Multiply what belongs to these bodies, in place."""
     geometries = np.isin(model.geom_bodyid, bodies)
     match kind:
@@ -139,7 +171,7 @@ def _scale(model: Any, kind: str, bodies: np.ndarray, factor: float) -> None:
             _lengthen(model, bodies[bodies > 0], factor)  # The world itself does not grow.
 
 
-def _lengthen(model: Any, bodies: np.ndarray, factor: float) -> None:
+def _lengthen(model: Any, bodies: np.ndarray, factor: np.float64) -> None:
     """Move the parts of these bodies apart, and make their geometries longer, in place.
 
     Radii and masses stay, and inertias grow with the square of the factor.
@@ -157,7 +189,7 @@ def _lengthen(model: Any, bodies: np.ndarray, factor: float) -> None:
     model.opt.disableflags |= NO_TREES  # They would be those of the shorter bodies.
 
 
-def _lengthen_geometry(model: Any, part: int, factor: float) -> None:
+def _lengthen_geometry(model: Any, part: int, factor: np.float64) -> None:
     """Multiply the length of a geometry, and renew the bounds by which contacts are looked for."""
     kind, size = int(model.geom_type[part]), model.geom_size[part]
     if kind == SPHERE:
