@@ -6,7 +6,7 @@ import pytest
 
 from robustirl._runtime import writing
 from robustirl.paper.finite import RunSpec
-from robustirl.sweeps import compute, request
+from robustirl.sweeps import Store, compute, request
 
 SPECS = [RunSpec("three-state", "slip", 0.0, 0.01 * noise, 1.0, steps=3) for noise in range(15)]
 
@@ -75,3 +75,15 @@ def test_an_interrupt_before_the_first_batch_leaves_a_store_that_goes_on(tmp_pat
     outcome = compute(SPECS[:5], tmp_path / "out", press, workers=1)
     assert (outcome.complete, outcome.records, outcome.files) == (False, [], [])
     assert compute(SPECS[:5], tmp_path / "out", workers=1).complete
+
+
+def test_runs_that_are_given_are_not_done_again_with_the_others_of_their_batch(tmp_path):
+    compute(SPECS[:5], tmp_path / "elsewhere", workers=1)
+    found = {result.record.spec: result for result in Store.read(tmp_path / "elsewhere").results("finite")}
+    given = SPECS[:2]
+    with Store.open(tmp_path / "out", SPECS[:5]) as store:
+        store.append([found[spec] for spec in given])
+    outcome = compute(SPECS[:5], tmp_path / "out", workers=1, given=given)
+    assert (outcome.complete, outcome.new) == (True, 3)
+    again = {record.spec: record.seconds for record in outcome.records}
+    assert [again[spec] for spec in given] == [found[spec].record.seconds for spec in given]

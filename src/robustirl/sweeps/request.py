@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ def compute(
     engine: Engine | None = None,
     workers: int | None = None,
     extend: bool = False,
+    given: Container[Spec] = (),
 ) -> Outcome:
     """Run the specs that the folder's store does not hold yet, and write the tables.
 
@@ -74,6 +75,8 @@ def compute(
         workers: How many processes of this machine; if omitted, one per core for long sweeps on a CPU.
         extend: Accept the store of another request, keep its finished runs beside those asked for here, and cut
             batches from the missing runs alone.
+        given: Runs that were put into the folder's store from elsewhere. Batches are cut from the others, so that
+            none of these is done again.
     """
     require_main_guard()
     check_specs(specs)
@@ -84,7 +87,8 @@ def compute(
             for kind, own in by_kind(specs).items():
                 known = sum(spec in store for spec in own)
                 progress(kind.activity, known, len(own))
-                missing = [spec for spec in own if spec not in store] if extend else own
+                others = store if extend else given
+                missing = [spec for spec in own if spec not in others]
                 dependencies = kind.load_dependencies(store.result, own) if known < len(own) else None
                 for batch in run(
                     missing,

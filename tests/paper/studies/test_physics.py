@@ -110,7 +110,8 @@ def test_tables_and_a_figure_for_every_world(tmp_path, monkeypatch):
     monkeypatch.setattr(physics_figures, "figure_physics", lambda own: {one.spec.world for one in own})
     monkeypatch.setattr(Frame, "save_figure", lambda _, name, figure: drawn.update({name: figure}))
 
-    def compute(frame, specs):
+    def compute(frame, specs, given):
+        assert not given
         asked.append(specs)
         frame.outcomes.append(SimpleNamespace(records=[PhysicsExpertRecord(specs[0], 12.0, 0.0), *records]))
         return frame.outcomes[-1].records[:1]
@@ -163,9 +164,10 @@ def test_experts_are_taken_from_a_store_or_a_file_of_one(tmp_path, monkeypatch, 
     folder, file = _packed_experts(tmp_path, needed)
     asked = []
 
-    def compute(frame, specs):
+    def compute(frame, specs, given):
         asked.append(specs)
         held = Store.read(frame.out)
+        assert list(given) == [spec for spec in specs if spec in held]
         assert held.specs == tuple(specs)
         return [held.result(spec).record for spec in needed]
 

@@ -35,7 +35,7 @@ class Asked(Frame):
         self.said, self.steps, self.specs, self.figures, self.answer = [], [], {}, {}, answer
         super().__init__(out, progress=lambda *step: self.steps.append(step), say=self.said.append)
 
-    def compute(self, specs, folder=""):
+    def compute(self, specs, folder="", given=()):
         self.specs[folder] = list(specs)
         return self.answer(specs)
 

@@ -96,13 +96,14 @@ class PhysicsStudy:
 
     def _compute(self, frame: Frame, specs: Sequence[Spec]) -> list[Any]:
         """Run what is missing, after adding experts from elsewhere, if any, to the store."""
+        found = {}
         if self.experts_from is not None:
             found = read_experts(self.experts_from, [spec for spec in specs if isinstance(spec, PhysicsExpertSpec)])
             check_specs(specs)
             with Store.open(frame.out, specs, extend=frame.extend) as store:
                 if missing := [result for spec, result in found.items() if spec not in store]:
                     store.append(missing)
-        return frame.compute(specs)
+        return frame.compute(specs, given=found)
 
     @staticmethod
     def _needed(runs: list[PhysicsSpec]) -> list[PhysicsExpertSpec]:

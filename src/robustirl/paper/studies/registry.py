@@ -27,7 +27,7 @@ import dataclasses
 import importlib
 import io
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -70,16 +70,18 @@ class Frame:
     files: list[Path] = dataclasses.field(default_factory=list)
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
-    def compute(self, specs: Sequence[Spec], folder: str = "") -> list[Any]:
+    def compute(self, specs: Sequence[Spec], folder: str = "", given: Container[Spec] = ()) -> list[Any]:
         """Run what the store in a folder of `out` lacks, and return the records of all specs.
 
-        If a store is extended, its earlier runs are in `outcomes`.
+        If a store is extended, its earlier runs are in `outcomes`. Runs that are `given` were put into the store from
+        elsewhere, and are not done again.
 
         Raises:
             StudyInterrupted: After Ctrl-C. What is finished is kept, and the same command continues from there.
         """
         out = self.out / folder
-        outcome = compute(specs, out, self.progress, engine=self.engine, workers=self.workers, extend=self.extend)
+        options = {"engine": self.engine, "workers": self.workers, "extend": self.extend, "given": given}
+        outcome = compute(specs, out, self.progress, **options)
         asked = set(specs)
         if not outcome.complete:
             kept = sum(record.spec not in asked for record in outcome.records)
