@@ -206,6 +206,8 @@ def test_names_that_are_none_are_refused(refused):
         demos(("A", "B", "A"))
     with refused("not text in UTF-8"):
         demos(("A", "B", "\udc80"))
+    with refused("the state name 'C\\x00' has a zero byte"):  # An .npz file would give it back as C.
+        demos(("A", "B", "C\0"))
     assert demos(("A", "größe", "C")).state_names == ("A", "größe", "C")
 
 

@@ -1,6 +1,7 @@
 """The settings of proximal policy optimization, in one frozen dataclass."""
 
 import dataclasses
+from typing import Any
 
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_list, as_number_between, as_positive
@@ -47,18 +48,22 @@ class PPOConfig:
     deviations: tuple[float, float] = (0.05, 1.0)
 
     def __post_init__(self) -> None:
+        # Numbers of Python: those of arrays overflow in products, and lists are no settings of compiled programs.
+        found: dict[str, Any] = {}
         for name in ("environments", "segment", "epochs", "minibatches"):
-            as_count(name, getattr(self, name), 1)
+            found[name] = as_count(name, getattr(self, name), 1)
         for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
-            as_positive(name, getattr(self, name))
-        as_number_between("gae_decay", self.gae_decay, 0, 1)
-        as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
-        for limit in as_list("deviations", self.deviations, "a smallest and a largest one"):
-            as_positive("a limit of the deviations", limit)
+            found[name] = as_positive(name, getattr(self, name))
+        found["gae_decay"] = as_number_between("gae_decay", self.gae_decay, 0, 1)
+        found["entropy"] = as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
+        limits = as_list("deviations", self.deviations, "a smallest and a largest one")
+        found["deviations"] = tuple(as_positive("a limit of the deviations", limit) for limit in limits)
+        widths = as_list("hidden", self.hidden, "a sequence of widths")
+        found["hidden"] = tuple(as_count("the width of a hidden layer", width, 1) for width in widths)
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
         if len(self.deviations) != 2 or self.deviations[0] > self.deviations[1]:
             raise InvalidInputError(f"deviations is {self.deviations!r}, but a smallest and a largest one are needed.")
-        for width in as_list("hidden", self.hidden, "a sequence of widths"):
-            as_count("the width of a hidden layer", width, 1)
         if self.environments * self.segment % self.minibatches:
             raise InvalidInputError(
                 f"minibatches is {self.minibatches}, which does not divide the {self.environments * self.segment} steps"

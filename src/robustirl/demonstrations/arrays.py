@@ -82,6 +82,8 @@ def as_names(kind: str, names: Sequence[str] | None, numbers: Int[np.ndarray, " 
     for name in found:
         if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
             raise InvalidInputError(f"the {kind} name {short_repr(name)} is not text in UTF-8; give it another name.")
+        if "\0" in name:  # Arrays of words, as .npz files hold them, lose those at the end.
+            raise InvalidInputError(f"the {kind} name {short_repr(name)} has a zero byte; give it another name.")
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise InvalidInputError(

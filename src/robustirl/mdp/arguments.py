@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-
 from robustirl._runtime import short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
@@ -39,7 +37,7 @@ def as_list(name: str, value: object, needed: str) -> list[Any]:
         Traceback (most recent call last):
         robustirl.errors.InvalidInputError: the worlds is 5, but a sequence of worlds is needed.
     """
-    no_items = isinstance(value, str | bytes | Mapping) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    no_items = isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", None) == 0
     if no_items or not isinstance(value, Iterable):
         raise InvalidInputError(f"{name} is {short_repr(value)}, but {needed} is needed.")
     return list(value)

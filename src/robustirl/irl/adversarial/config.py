@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from robustirl.control import PPOConfig, require_choice
 from robustirl.mdp import as_count, as_list, as_positive, require_kind
@@ -45,14 +45,17 @@ class ImitationConfig:
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
 
     def __post_init__(self) -> None:
+        found: dict[str, Any] = {}  # Numbers of Python, as in PPOConfig.
         for name in ("steps", "discriminator_steps", "batch"):
-            as_count(name, getattr(self, name), 1)
+            found[name] = as_count(name, getattr(self, name), 1)
         for name in ("learning_rate", "penalty"):
-            as_positive(name, getattr(self, name))
+            found[name] = as_positive(name, getattr(self, name))
         for name in ("sees", "reward"):
             require_choice(self, name)
-        for width in as_list("hidden", self.hidden, "a sequence of widths"):
-            as_count("the width of a hidden layer", width, 1)
+        widths = as_list("hidden", self.hidden, "a sequence of widths")
+        found["hidden"] = tuple(as_count("the width of a hidden layer", width, 1) for width in widths)
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
         require_kind("ppo", self.ppo, PPOConfig, "a PPOConfig")
 
 
