@@ -162,3 +162,18 @@ def test_options_of_all_commands_are_found_wherever_they_stand(refused):
 def test_json_has_no_numbers_that_are_none():
     given = {1: (math.inf, -math.inf, math.nan, 1.5), "path": Path("x"), "none": None, "yes": True}
     assert _plain(given) == {"1": [None, None, None, 1.5], "path": "x", "none": None, "yes": True}
+
+
+@pytest.mark.parametrize("log", ["walks.csv", "./walks.csv", "link", "hard", "new.csv", "nul\udcff.log"])
+def test_a_log_is_a_file_of_its_own(here, refused, log):
+    """Lines of a log, appended to demonstrations, would have damaged them."""
+    Path("walks.csv").write_text("episode,state\n0,1\n")
+    Path("link").symlink_to("walks.csv")
+    Path("hard").hardlink_to("walks.csv")
+    words = ["convert", "walks.csv", "new.csv"]
+    if log.endswith(".log"):
+        assert split_options([*words, "--log-file", log])[1] == words
+        return
+    for given in ([*words], ["fit", "--demos=walks.csv", "--out=new.csv"]):
+        with refused(f"--log-file is {Path(log)}, but the command reads or writes", "choose another file."):
+            split_options([*given, "--log-file", log])

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,30 @@ def split_options(words: list[str]) -> tuple[OutputOptions, list[str]]:
             found["log_file"] = Path(path)
         else:
             rest.append(word)
+    if "log_file" in found:
+        _require_apart(found["log_file"], rest[1:])
     return OutputOptions(**found), rest
+
+
+def _require_apart(log: Path, words: list[str]) -> None:
+    """Refuse a log file that the command names as something else, too.
+
+    Lines of a log would damage it.
+    """
+    for word in words:
+        other = word.partition("=")[2] if word.startswith("--") else word
+        if other and _is_same(log, other):
+            raise InvalidInputError(
+                f"--log-file is {log}, but the command reads or writes {word}, which is the same; choose another file."
+            )
+
+
+def _is_same(path: Path, other: str) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        if os.path.realpath(path) == os.path.realpath(other):
+            return True
+        return path.samefile(other)  # Under two names.
+    return False
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.demonstrations import Demonstrations, load, save
+from robustirl.demonstrations import Demonstrations, load, reserved_place, save
 from robustirl.demonstrations.io.files import _is_missing
 from tests.demonstrations.strategies import demonstrations
 
@@ -116,3 +116,16 @@ def test_names_survive_and_long_versions_are_words(tmp_path, suffix, refused):
             parquet.write_table(table.replace_schema_metadata(changed), tmp_path / "late.parquet")
             with refused(said):
                 load(tmp_path / "late.parquet")
+
+
+def test_a_folder_of_imitation_has_a_name(tmp_path, monkeypatch, refused):
+    """Without one it would be the folder where the command was called."""
+    monkeypatch.chdir(tmp_path)
+    for path in ("imitation:", "imitation: "):
+        with refused(f"{path!r} names no folder"):
+            save(WALKS, path)
+        with refused(f"{path!r} names no folder"), reserved_place(path):
+            pass
+        with refused(f"{path!r} names no folder"):
+            load(path)
+    assert list(tmp_path.iterdir()) == []

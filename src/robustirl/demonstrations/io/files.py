@@ -65,7 +65,7 @@ def save(demonstrations: Demonstrations, path: str | os.PathLike[str]) -> None:
         to_minari(demonstrations, str(path).removeprefix(MINARI))
         return
     if str(path).startswith(IMITATION):
-        write_imitation_folder(demonstrations, Path(str(path).removeprefix(IMITATION)))
+        write_imitation_folder(demonstrations, _imitation_folder(path))
         return
     path = as_path(path)
     write, _ = _format(path)
@@ -92,7 +92,7 @@ def reserved_place(path: str | os.PathLike[str]) -> Iterator[Callable[[Demonstra
         .npz, .jsonl, .csv, .parquet.
     """
     if str(path).startswith(IMITATION):
-        with reserved_folder(Path(str(path).removeprefix(IMITATION))) as held:
+        with reserved_folder(_imitation_folder(path)) as held:
             yield lambda demonstrations: write_imitation_folder(demonstrations, held)
     elif str(path).startswith(MINARI):
         name = str(path).removeprefix(MINARI)
@@ -157,7 +157,7 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
         options.require_none(str(path))
         found = from_minari(str(path).removeprefix(MINARI))
         return found, f"{path}: {found.describe()}"
-    path = Path(str(path).removeprefix(IMITATION))
+    path = _imitation_folder(path) if str(path).startswith(IMITATION) else Path(path)
     if is_folder(path):
         options.require_none(str(path))
         found = read_imitation_folder(path)
@@ -176,6 +176,17 @@ def load_with_note(path: str | os.PathLike[str], options: TableOptions = TableOp
     if not content:
         raise InvalidInputError(f"{path} is empty; write it anew with save().")
     return read(content, str(path), options)
+
+
+def _imitation_folder(path: str | os.PathLike[str]) -> Path:
+    """Return the folder in `imitation:FOLDER`.
+
+    Without a name it would be the one where the command was called.
+    """
+    name = str(path).removeprefix(IMITATION)
+    if not name.strip():
+        raise InvalidInputError(f"{str(path)!r} names no folder; give one, as {IMITATION}walks.")
+    return Path(name)
 
 
 def _is_missing(path: Path) -> bool:
