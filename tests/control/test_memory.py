@@ -13,6 +13,7 @@ from robustirl._runtime import single_precision
 from robustirl.control import PolicyGradientConfig, PPOConfig, memory
 from robustirl.demonstrations import Recordings
 from robustirl.envs import physics
+from robustirl.errors import InvalidInputError
 from robustirl.irl import ImitationConfig, RelativeEntropyConfig
 from robustirl.mdp import MDP
 
@@ -202,3 +203,14 @@ def test_no_more_is_asked_for_than_a_training_holds(monkeypatch):
     # A segment has twice as many features as `recent`, actions, and nine numbers a step.
     segment = 4 * config.batch * (2 * 3 + 1 + 7)
     assert held + segment < asked[0] < 20 * (held + segment)
+
+
+def test_episodes_of_which_little_is_kept_are_not_refused_for_the_rest(monkeypatch):
+    """Measured: ten million steps of a double pendulum took 60 MB, not the 1.4 GB of their states and actions."""
+    monkeypatch.setattr(runtime_memory, "available_bytes", lambda: 2**24)
+    returns = control.measure_returns([PENDULUM], [POLICY], episodes=2000, horizon=200, keys=[KEY])
+    assert returns.shape == (1, 2000)
+    with pytest.raises(InvalidInputError, match="sampling 2000 episodes of 200 steps needs about"):
+        control.collect(PENDULUM, POLICY, episodes=2000, horizon=200, key=KEY)
+    config = ImitationConfig(ppo=SMALL, steps=SMALL.batch)
+    irl.require_imitation(PENDULUM, config, width=3, steps=20, horizon=40_000, fits=1)

@@ -5,7 +5,7 @@ taken as floats: counts of a billion each overflow nothing.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -72,17 +72,36 @@ def require_network(inputs: int, hidden: Sequence[int], outputs: int) -> None:
     require_memory(needed, f"a policy with layers of {layers} numbers", "use narrower ones")
 
 
-def require_episodes(world: Any, episodes: int, horizon: int, fits: int = 1) -> None:
-    """Refuse more or longer episodes than memory holds, of `fits` policies at the same time."""
+def numbers_of_step(sizes: Sizes) -> int:
+    """Return how many numbers a logged step takes; the log is then put together with the start.
+
+    Example:
+        >>> numbers_of_step(Sizes(state=3, features=3, actions=1))
+        16
+    """
+    return 2 * (sizes.state + sizes.features + 2 * sizes.actions)
+
+
+def require_episodes(
+    world: Any, episodes: int, horizon: int, fits: int = 1, *, kept: Callable[[Sizes], int] = numbers_of_step
+) -> None:
+    """Refuse more or longer episodes than memory holds.
+
+    Args:
+        world: Where they take place.
+        episodes: Of each policy.
+        horizon: Their steps.
+        fits: How many policies act at the same time.
+        kept: How many numbers are kept of a step, given the sizes of the world. A compiled program keeps only what is
+            asked of it.
+    """
     if isinstance(world, HostWorld):
         require_memory(float(HOST_EPISODE_BYTES) * episodes * fits, f"sampling {episodes} episodes", "take fewer")
         return
     steps = float(episodes) * horizon * fits
     if steps <= FEW:
         return
-    sizes = sizes_of(world)
-    # Logged step by step, then put together with the start.
-    numbers = 2 * (sizes.state + sizes.features + 2 * sizes.actions)
+    numbers = kept(sizes_of(world))
     batch = f", {fits} times" if fits > 1 else ""
     require_memory(
         working_dtype().itemsize * numbers * steps,

@@ -286,7 +286,7 @@ def measure_returns(
         for world in worlds:
             require_reward(world)
         steps = usual_horizon(worlds, horizon)
-        require_episodes(worlds[0], episodes, steps, len(worlds))
+        require_episodes(worlds[0], episodes, steps, len(worlds), kept=lambda _: 1)  # What was paid so far.
         with on_host():
             fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
             held = [in_working_precision(policy) for policy in policies]

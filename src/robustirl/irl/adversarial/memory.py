@@ -57,7 +57,7 @@ def require_imitation(world: Any, config: ImitationConfig, *, width: int, steps:
         what=f" and a discriminator with batch={config.batch}, hidden={short_repr(config.hidden)}",
     )
     if not isinstance(first, HostWorld):
-        require_episodes(first, min(number, ALONE), horizon, fits)
+        require_episodes(first, min(number, ALONE), horizon, fits, kept=lambda sizes: sizes.features)
 
 
 def require_cloning(config: PPOConfig, sizes: tuple[int, int], *, rows: int, batch: int, fits: int) -> None:
