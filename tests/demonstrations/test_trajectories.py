@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.demonstrations import Demonstrations, Episode
+from robustirl.demonstrations import Demonstrations, Episode, Recordings
 from robustirl.mdp import MDP
 from tests.demonstrations.strategies import demonstrations
 
@@ -250,3 +250,11 @@ def test_what_is_no_list_of_episodes_is_refused(given, refused):
         Demonstrations.concatenate(given)
     with refused("set 1 of the demonstrations is a", "but Demonstrations are needed"):
         Demonstrations.concatenate([Demonstrations.from_arrays([[0]]), given])
+
+
+def test_numbers_that_take_nothing_until_they_are_an_array_are_refused(refused):
+    for states in (range(10**12), np.broadcast_to(np.int8(1), 10**12)):
+        with refused("the array of states", "of 1000000000000 numbers or rows, needs about 7,451 GiB of memory"):
+            Demonstrations(states, None, np.array([10**12]))
+    with refused("the observations of episode 0, of 3000000000000 numbers or rows, needs about"):
+        Recordings.from_arrays([np.broadcast_to(np.float32(1), (10**12, 3))])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from robustirl._runtime import one_line, short_repr
+from robustirl._runtime import one_line, require_memory, short_repr
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import require_unmasked
 from robustirl.types import ArrayLike
@@ -22,9 +22,27 @@ def ranges(starts: Int[np.ndarray, " n"], lengths: Int[np.ndarray, " n"]) -> Int
     return np.arange(int(ends[-1])) + np.repeat(starts - ends + lengths, lengths)
 
 
+FEW = 10**6
+"""Numbers up to this count are not looked at: they fit."""
+
+
+def require_room(name: str, values: object) -> None:
+    """Refuse more numbers than memory holds as an array of 8 bytes each.
+
+    Where they are they may take nothing: a range, or one number that is repeated.
+    """
+    try:
+        count = values.size if isinstance(values, np.ndarray) else len(values)  # pyright: ignore[reportArgumentType]
+    except Exception:  # It has no length, or cannot tell it; making an array of it says what is wrong.
+        return
+    if count > FEW:
+        require_memory(8.0 * count, f"{name}, of {count} numbers or rows,", "give fewer")
+
+
 def as_array(name: str, values: object, needed: str) -> np.ndarray:
     """Return `values` as an array; refuse what NumPy cannot take, and what is masked."""
     require_unmasked(name, values)
+    require_room(name, values)
     try:
         return np.asarray(values)
     except MemoryError:

@@ -34,6 +34,7 @@ from robustirl.control import (
     require_episodes,
     require_policy,
 )
+from robustirl.demonstrations.arrays import require_room
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, require_unmasked
 
@@ -285,6 +286,7 @@ def _require_lengths(lengths: np.ndarray, rows: int) -> None:
 
 def _matrix(what: str, array: Any) -> Float[np.ndarray, "n d"]:
     require_unmasked(what, array)
+    require_room(what, array)
     try:
         found = np.asarray(array)
         if found.dtype.kind not in "biuf":
