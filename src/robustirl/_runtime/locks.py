@@ -1,6 +1,6 @@
 """Locks between processes: they end with their process, killed or not, and follow no links.
 
-Where the system or the file system has none (Windows; folders on NFS), outputs are written without a lock: two commands
+Where the system or the file system has none (some folders on a network), outputs are written without a lock: two commands
 then do the same work, as one after the other would. A lock file of its own is needed, and an error without.
 """
 
@@ -19,8 +19,8 @@ KEPT_CHARACTERS = 50
 """How much of a file's name a hidden name beside it keeps: with four bytes a character, what any file system takes."""
 ATTEMPTS = 100
 """How often a lock is tried whose file or folder is replaced or removed meanwhile."""
-NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
-"""What file systems without locks answer."""
+NO_LOCKS = ("EBADF", "EINVAL", "ENOLCK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS")
+"""What file systems without locks answer: errors by name, as their numbers differ between systems."""
 
 
 @contextlib.contextmanager
@@ -88,7 +88,7 @@ def _held(opened: Callable[[], int | None], path: Path, taken: str, *, may_lack_
             except BlockingIOError:
                 raise InvalidInputError(taken) from None
             except OSError as error:
-                if not may_lack_locks or error.errno not in NO_LOCKS:
+                if not may_lack_locks or errno.errorcode.get(error.errno or 0) not in NO_LOCKS:
                     raise
                 break
             if _is_still_there(handle, path):
