@@ -1,7 +1,7 @@
 """Locks between processes: they end with their process, killed or not, and follow no links.
 
-Where the system or the file system has none (some folders on a network), outputs are written without a lock: two commands
-then do the same work, as one after the other would. A lock file of its own is needed, and an error without.
+Where a file system has none (some folders on a network), outputs are written without a lock: two commands then do the
+same work, as one after the other would. A lock file of its own is needed, and an error without.
 """
 
 import contextlib
