@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from robustirl._runtime import single_precision
-from robustirl.control import PPOConfig, measure_returns, train_policy
-from robustirl.control.ppo_training import _require_fitting, train_policies, training_setting
+from robustirl.control import PPOConfig, measure_returns, network_policy, train_policy
+from robustirl.control.ppo_training import _measure_batch, _require_fitting, train_policies, training_setting
 from robustirl.control.segments import Field
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
@@ -49,6 +49,21 @@ def test_what_cannot_be_trained_is_refused():
         inspect.unwrap(train_policies)([{}], keys=[jax.random.key(0)])  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidInputError, match="steps is 5"):
         train_policy(physics.make("pendulum"), steps=5, key=jax.random.key(0))
+
+
+def test_one_program_measures_mean_and_drawn_actions():
+    world, key = physics.make("pendulum"), jax.random.key(0)
+    policy = network_policy(3, 1, hidden=(8,), key=key)
+    before = len(_measure_batch)
+    measure = lambda mean: np.asarray(  # noqa: E731
+        measure_returns([world], [policy], episodes=3, horizon=5, mean_action=mean, keys=[key])
+    )
+    mean, drawn = measure(True), measure(False)
+    assert len(_measure_batch) == before + 1
+    still = network_policy(3, 1, hidden=(8,), deviation=1e-12, key=key)  # Its mean actions are those of the other one.
+    nearly = measure_returns([world], [still], episodes=3, horizon=5, mean_action=False, keys=[key])
+    np.testing.assert_allclose(mean, np.asarray(nearly), rtol=1e-3)
+    assert (np.abs(mean - drawn) > 0.01).all()
 
 
 @pytest.mark.slow

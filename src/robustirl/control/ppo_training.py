@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from robustirl._runtime import BoundedJit, in_working_precision, on_host, one_line, single_precision
 from robustirl.control.checks import as_key, list_worlds, require_one_kind, require_policy, world_width
@@ -211,7 +211,7 @@ def stacked(*columns: Sequence[Tree]) -> tuple[Any, ...]:
 
 
 def _measure(
-    field: Field, policy: GaussianPolicy, key: PRNGKeyArray, episodes: int, horizon: int, mean_action: bool
+    field: Field, policy: GaussianPolicy, key: PRNGKeyArray, episodes: int, horizon: int, mean_action: Bool[Array, ""]
 ) -> tuple[Float[Array, " N"], Int[Array, " N"]]:
     first, second = jax.random.split(key)
     states = field.initial(jax.random.split(first, episodes))
@@ -291,5 +291,6 @@ def measure_returns(
             fields = [Field(in_working_precision(world), each=False) for world in worlds]  # pyright: ignore
             held = [in_working_precision(policy) for policy in policies]
         field, policy = stacked(fields, held)
-        returns, _ = _measure_batch(field, policy, jnp.stack(list(keys)), episodes, steps, mean_action)
+        mean = jnp.asarray(mean_action)  # One program serves mean and drawn actions.
+        returns, _ = _measure_batch(field, policy, jnp.stack(list(keys)), episodes, steps, mean)
         return returns

@@ -120,7 +120,7 @@ def walk(
     steps: int,
     horizon: int,
     units: Float[Array, " a"] | None = None,
-    mean_action: bool = False,
+    mean_action: bool | Bool[Array, ""] = False,
     key: PRNGKeyArray,
 ) -> tuple[Walkers, Segment]:
     """Take some steps of the game of player and opponent in all episodes.
@@ -128,14 +128,14 @@ def walk(
     Policies see scaled features, and act in `units`, those of the world if omitted.
     """
     count, size = walkers.ages.shape[0], players.player.log_deviation.shape[-1]
-    draw_size = field.world.draw_size
+    draw_size, drawn = field.world.draw_size, jnp.logical_not(mean_action)
 
     def step(walkers: Walkers, key: PRNGKeyArray) -> tuple[Walkers, Segment]:
         hand, noise, first, second, anew = jax.random.split(key, 5)
         seen = field.features(walkers.states)
         inputs = scale(seen)
         by_player = jax.random.uniform(hand, (count,), dtype=float) < alpha
-        normals = [jax.random.normal(k, (count, size), dtype=float) * (not mean_action) for k in (first, second)]
+        normals = [jax.random.normal(k, (count, size), dtype=float) * drawn for k in (first, second)]
         ours, theirs = players.player.act(inputs, normals[0]), players.opponent.act(inputs, normals[1])
         action = jnp.where(by_player[:, None], ours, theirs)
         densities = [side.log_density(inputs, action) for side in (players.player, players.opponent)]
