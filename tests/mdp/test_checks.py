@@ -13,6 +13,7 @@ from robustirl.mdp.checks import (
     as_positive,
     as_seed,
     concrete,
+    in_host_memory,
     require_squares,
     shape_of,
 )
@@ -120,3 +121,10 @@ def test_numbers_whose_squares_overflow_are_refused(dtype, largest, refused):
     for bad in (2 * largest, -2 * largest, np.inf, np.nan):
         with refused("at state 0, action 2", f"needs numbers of at most {largest:g}"):
             require_squares("x", np.array([[0.0, 1.0, bad]]), np.dtype(dtype))
+
+
+def test_arrays_on_one_device_of_a_cpu_are_in_host_memory():
+    assert in_host_memory(jnp.ones(2), np.ones(3), 1.0)
+    seen = []
+    jax.make_jaxpr(lambda x: seen.append(in_host_memory(x, np.ones(3))))(1.0)
+    assert seen == [False]

@@ -1,8 +1,10 @@
 """Rows belong to the episodes that they name, however a number is spelled."""
 
+import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, load
+from robustirl.demonstrations.io.ordering import OrderedRows
 
 
 def episodes(cells):
@@ -59,3 +61,11 @@ def test_comments_below_the_header_are_no_episodes(tmp_path, line, refused):
                 load(path)
     path.write_text("# above\nepisode,state\n#0,1\n#1,2\n")  # Names of episodes, if all are like that.
     assert len(load(path)) == 2
+
+
+def test_rows_are_named_with_step_and_episode_and_long_names_are_cut():
+    episodes = ["a" * 40, "b" * 41, "b" * 41]
+    rows = OrderedRows(episodes, np.array([0, 2, 1]), np.array([True, True, False]), lambda i: f"row {i}")
+    assert rows.name(0) == f"row 0, step 0 of episode {'a' * 40}"
+    assert rows.name(1) == f"row 2, step 0 of episode {'b' * 40}..."
+    assert rows.name(2) == f"row 1, step 1 of episode {'b' * 40}..."

@@ -1,7 +1,9 @@
 """Callbacks and files of relative-entropy fits: what is seen, what is stopped, and what comes back."""
 
+import contextlib
 import dataclasses
 import inspect
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -98,11 +100,18 @@ def test_a_fit_comes_back_from_its_file_to_the_bit(tmp_path):
 def test_the_bar_counts_the_rounds_of_all_attempts(monkeypatch):
     seen = []
 
+    @contextlib.contextmanager
     def progress_bar(name, total, *, show):
         seen.append((name, total, show))
+        yield lambda done, text: seen.append((done, text))
+
+    def learn(problem, keys, callbacks, every):
+        callbacks[-1](SimpleNamespace(attempt=1, rounds=7, round=3, feature_gap=0.25))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "progress_bar", progress_bar)
+    monkeypatch.setattr(module, "learn_with_callbacks", learn)
     with pytest.raises(KeyboardInterrupt):
         fit(progress=True)
-    assert seen == [("learning", 14, True)]  # Two attempts of seven rounds.
+    # Two attempts of seven rounds, and the third round of the second of them.
+    assert seen == [("learning", 14, True), (10, "feature gap 0.25")]
