@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import linear_policy
+from robustirl.control import linear_policy, vector
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.vector import _inspect, collect_vector
 from robustirl.errors import InvalidInputError
@@ -103,6 +103,14 @@ def test_episodes_that_end_before_the_horizon_are_filled_up():
     assert found.active.shape == (5, 3)
     assert not found.player_actions[2:].any()
     assert not found.observed_rewards[2:].any()
+
+
+def test_the_log_of_a_step_is_counted_before_the_first(monkeypatch):
+    seen = []
+    monkeypatch.setattr(vector, "require_history", lambda *given: seen.append(given))
+    collect_vector(Counting("NextStep"), linear_policy(2, 2), horizon=2, key=jax.random.key(0))
+    # Two observations of two numbers, two actions of two, a hand, a reward and whether it was active, of three.
+    assert seen == [("steps", 2, 3 * (2 * 2 + 2 * 2 + 3))]
 
 
 def test_one_step_is_the_shortest_episode(refused):

@@ -254,6 +254,8 @@ def test_a_world_stands_for_the_game_without_an_opponent():
     assert as_game(game) is game
     assert as_game(WORLD).alpha == 1
     assert as_game(WORLD).mdp is WORLD
+    mixed = eqx.tree_at(lambda g: g.alpha, game, game.alpha.astype(np.float32))
+    assert as_game(mixed).alpha.dtype == game.mdp.initial.dtype == np.float64
 
 
 @pytest.mark.parametrize("other", [None, "gridworld-1", KERNEL])

@@ -1,6 +1,7 @@
 """Verdicts: the arithmetic of the bound and of the rule, and the sentences of those who did not arrive."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -192,3 +193,11 @@ def test_of_a_batch_the_first_that_failed_is_told():
     with pytest.raises(ConvergenceError, match=r"after 2 steps with residual 2\.000e-01"):
         checked(Solution(batch.value, batch.player, batch.opponent, batch.alpha, verdict), throw=True, solver="All")
     checked(solution([True, True]), throw=True, solver="All")
+
+
+def test_the_limit_is_the_smaller_temperature_also_if_both_are_traced():
+    def limit(player, opponent):
+        return stopping_rule(GAME, jnp.ones(2), None, Temperatures(player, opponent)).limit
+
+    assert [float(jax.jit(limit)(*pair)) for pair in ((0.5, 2.0), (2.0, 0.5))] == [0.5, 0.5]
+    assert [float(limit(*pair)) for pair in ((0.5, 2.0), (2.0, 0.0))] == [0.5, 2.0]

@@ -47,3 +47,10 @@ def test_no_more_values_are_read_than_are_allowed():
     read_struct(structs, 0, pages)
     with pytest.raises(MemoryError):
         read_struct(structs, 0, pages)
+
+
+def test_a_list_that_is_longer_than_the_rest_is_damaged_whatever_stands_before_it():
+    before = b"\x18\x64" + b"a" * 100
+    with pytest.raises(IndexError):
+        read_struct(before + b"\x19\xf5\x32" + b"\x02" * 40, 0, Allowance(45))
+    assert len(read_struct(before + b"\x19\xf5\x28" + b"\x02" * 40 + b"\x00", 0, Allowance(45))[0][2]) == 40

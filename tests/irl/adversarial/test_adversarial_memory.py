@@ -21,3 +21,16 @@ def test_parts_of_a_fit_by_hand(monkeypatch):
     assert (seen[0]["steps"], seen[0]["fits"]) == (1000, 2)
     assert "batch=10, hidden=(7, 5)" in seen[0]["what"]
     assert count_weights(6, (7, 5), 1) == 6 * 7 + 7 + 7 * 5 + 5 + 5 * 1 + 1
+
+
+def test_parts_of_clonings_by_hand(monkeypatch):
+    seen = []
+    monkeypatch.setattr(memory, "require_memory", lambda *given: seen.append(given))
+    for fits in (1, 2):
+        memory.require_cloning(PPOConfig(hidden=(7,)), (3, 2), rows=100, batch=10, fits=fits)
+    layers = 3 * 10 * (3 + 2 + 7)
+    one = 4 * (100 * 5 + layers + 5 * count_weights(3, (7,), 2))
+    assert seen == [
+        (one, "cloning with batch=10, hidden=(7,)", "use smaller ones"),
+        (2 * one, "cloning of 2 experts with batch=10, hidden=(7,)", "use smaller ones, or fewer at a time"),
+    ]
