@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from robustirl.control import PPOConfig
 from robustirl.control.host_training import collect_segment, episodes_of, host_returns
 from robustirl.control.networks import Scale
 from robustirl.control.policies import GaussianPolicy
 from robustirl.control.policy_gradient import Players
+from robustirl.control.ppo_training import training_setting
 from robustirl.control.segments import Walkers
 
 # What each of three environments does at every step: g goes on, e ends by itself, c is cut off, - begins anew.
@@ -86,3 +88,12 @@ def test_whole_episodes_end_where_they_end():
     assert [bool(one.terminated[-1, 0]) for one in found] == [True, False, False, True]
     assert world.resets == 2
     np.testing.assert_allclose(host_returns(world, STILL, 3, jax.random.key(0)), [1 + 2, 1 + 2 + 3 + 4, 1])
+
+
+def test_environments_may_count_returns_without_a_discount():
+    setting = training_setting(Undiscounted(), 0.9, 3 * 16 * 2, PPOConfig(environments=8, segment=16), None)
+    assert (float(setting.discount), setting.horizon, setting.config.environments) == (1.0, 4, 3)
+
+
+class Undiscounted(Scripted):
+    discount = 1.0

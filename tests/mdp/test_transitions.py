@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from robustirl.demonstrations import Demonstrations, sample_demonstrations
-from robustirl.mdp import MDP, transitions, uniform_policy
+from robustirl.mdp import MDP, DenseKernel, transitions, uniform_policy
 
 # From state 0: action 0 leads to 1, 1 and 0; action 1 to 2. State 1 is left by action 0 alone; 2 ends an episode.
 TRIES = Demonstrations.from_arrays(
@@ -21,6 +21,7 @@ def kernel(**options):
 
 def test_counts_by_hand():
     world, found = kernel()
+    assert isinstance(world.kernel, DenseKernel)  # Of a few states, an array.
     np.testing.assert_allclose(found[0], [[1 / 3, 2 / 3, 0], [0, 0, 1]])
     np.testing.assert_allclose(found[1], [[1, 0, 0], [0, 0, 0]])
     np.testing.assert_allclose(found[2], [[0, 0, 1], [0, 0, 1]])
@@ -61,6 +62,7 @@ def test_many_transitions_show_the_world(monkeypatch):
     found = MDP.from_transitions(demos, discount=0.9)
     assert np.abs(np.asarray(found.kernel.to_array()) - table).sum(-1).max() < 0.1
     monkeypatch.setattr(transitions, "DENSE_STATES", 1)  # As lists of successors, the same.
+    assert not isinstance(kernel()[0].kernel, DenseKernel)
     lists = MDP.from_transitions(demos, discount=0.9)
     np.testing.assert_allclose(lists.kernel.to_array(), found.kernel.to_array(), atol=1e-15)
 

@@ -1,11 +1,13 @@
 """Spaces of vector environments: what their actions are, and which are refused."""
 
+from types import SimpleNamespace
+
 import gymnasium
 import numpy as np
 import pytest
 
 from robustirl.envs import from_gymnasium_vector
-from robustirl.envs.gymnasium.vector import _actions_of, _flattener
+from robustirl.envs.gymnasium.vector import VectorWorld, _actions_of, _flattener
 from robustirl.errors import InvalidInputError
 
 spaces = gymnasium.spaces
@@ -36,6 +38,8 @@ def test_actions_are_translated_for_the_environments():
     carts = from_gymnasium_vector("CartPole-v1", environments=2)
     assert repr(carts) == "VectorWorld(CartPole-v1: 2 environments, 4 numbers seen, one of 2 actions)"
     assert carts._as_actions(np.array([[0.1, 0.9], [0.3, 0.2]])).tolist() == [1, 0]
+    counted = SimpleNamespace(envs=SimpleNamespace(single_action_space=spaces.Discrete(2, start=5)), _choice=2)
+    assert VectorWorld._as_actions(counted, np.array([[0.1, 0.9], [0.3, 0.2]])).tolist() == [6, 5]  # pyright: ignore
     poles = from_gymnasium_vector("Pendulum-v1", environments=2)
     assert repr(poles) == "VectorWorld(Pendulum-v1: 2 environments, 3 numbers seen, 1 numbers an action)"
     assert poles._as_actions(np.array([[-5.0], [0.5]])).tolist() == [[-2], [0.5]]
