@@ -9,11 +9,9 @@ OUT ?= out
 NOISE_MODELS := uniform-state uniform-action published
 WORKERS ?= 2
 SEEDS ?= 5
-FUZZ_SECONDS ?= 60
-MUTANTS ?= 15
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all sentences goldens browser lint format bench torture loaded mutants docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all browser lint format bench docs examples package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -25,12 +23,7 @@ help:
 	@echo "make alpha       the rules for alpha beside the best on the grids; $(OUT)/alpha-rules"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
-	@echo "make sentences   write error sentences that were reworded into the tests that compare them"
-	@echo "make goldens     write anew what figures, pages and tables show, and the defaults, for the tests that compare them"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
-	@echo "make torture     fuzz every loader, walk the classes of bad inputs, kill commands and nodes at random moments, repeat runs; $(OUT)/torture/table.md"
-	@echo "make loaded      the fast tests five times in a row while other processes keep every core busy; $(OUT)/loaded/table.csv"
-	@echo "make mutants     change lines of the package, and see whether a test notices"
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
@@ -59,18 +52,6 @@ alpha: .venv/run
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
-
-# After a change of wording: write the new sentences into the tests; look at them with git diff.
-sentences: .venv/dev
-	-PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -q --inline-snapshot=fix tests/reliability/test_bad_inputs.py tests/cli/test_doctor.py
-	git diff --stat tests
-
-# After a change of what is drawn, written or a default: write the texts anew that tests compare; look at them.
-goldens: .venv/dev
-	WRITE_GOLDENS=1 $(BIN)/pytest -q $$(grep -rl require_golden tests --include='test_*.py')
-	$(BIN)/python -m tests.test_defaults
-	$(BIN)/python -m tests.envs.physics.test_physics_golden
-	git diff --stat tests/golden
 
 # All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an
 # XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.
@@ -117,19 +98,6 @@ package: .venv/package
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tools/try_wheel.py dist
 
-torture: .venv/torture
-	$(BIN)/python -m torture --seconds $(FUZZ_SECONDS) --out $(OUT)/torture
-
-loaded: .venv/dev
-	$(BIN)/python -m torture.loaded --runs 5 --workers $(WORKERS) --out $(OUT)/loaded
-
-# Which test executes which line: kept, since it takes as long as the fast tests.
-$(OUT)/torture/executed.json: | .venv/dev
-	PYTHONPATH=. $(BIN)/pytest -q -p torture.executed -m "not slow" --executed $@ tests src
-
-mutants: .venv/dev $(OUT)/torture/executed.json
-	$(BIN)/python -m torture.mutants --count $(MUTANTS) --workers 2 --executed $(OUT)/torture/executed.json --out $(OUT)/torture/mutants.csv
-
 clean:
 	rm -rf .venv .venv-imitation .venv-quantecon $(OUT) benchmarks/out dist site .pytest_cache .ruff_cache .hypothesis
 
@@ -165,12 +133,6 @@ endif
 ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt build
 endif
-	@touch $@
-
-# Where the coverage-guided fuzzer cannot be had, a plain one does the work.
-.venv/torture: .venv/dev
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
-	-$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt atheris
 	@touch $@
 
 .venv-%/ready: benchmarks/peers/%-requirements.txt

@@ -46,12 +46,6 @@ gc.set_threshold(100_000, 50, 100)  # Walking through all objects of JAX every s
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=10)
 hypothesis.settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=300, print_blob=True)
-# For torture/mutants.py: these examples, without the search for a simpler one that fails as well.
-hypothesis.settings.register_profile(
-    "mutants",
-    parent=hypothesis.settings.get_profile("thorough"),
-    phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
-)
 hypothesis.settings.load_profile("default")
 
 

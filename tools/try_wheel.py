@@ -51,7 +51,7 @@ def main() -> int:
         install(home, str(wheel))
         run(home, "robustirl", "--version")
         run(home, "python", "-c", FIT)
-        run(home, "robustirl", "doctor")
+        run(home, "robustirl", "version")
         for extra in options.extras:
             refuse(home, extra)
             install(home, f"{wheel}[{extra}]")

@@ -40,14 +40,14 @@ def test_what_no_check_foresaw_is_one_line_with_a_hint(capsys, monkeypatch, erro
     def fall(_):
         raise error
 
-    monkeypatch.setattr("robustirl.cli.doctor.run_doctor", fall)
-    assert cli.main(["doctor"]) == 3
+    monkeypatch.setattr("robustirl.cli.version.run_version", fall)
+    assert cli.main(["version"]) == 3
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "ROBUSTIRL_TRACEBACK=1" in said
     monkeypatch.setenv("ROBUSTIRL_TRACEBACK", "1")
     with pytest.raises(type(error)):
-        cli.main(["doctor"])
+        cli.main(["version"])
 
 
 def test_a_module_is_imported_only_when_asked(capsys, here):

@@ -13,9 +13,7 @@ import pytest
 
 from robustirl.cli.console import answer, console, errors, take_answers
 from robustirl.cli.output_options import OutputOptions, _plain, output, print_answers, split_options
-from robustirl.cli.stream import OutputError
 from tests.cli.running import printed
-from tests.cli.test_stream import FULL
 
 
 @pytest.mark.parametrize(
@@ -47,54 +45,6 @@ def test_json_on_a_terminal_of_ascii_is_json_still(monkeypatch):
     print_answers("fit", 0)
     found = json.loads(raw.getvalue().decode("ascii"))
     assert found == {"command": "fit", "exit_status": 0, "name": "ö α", "path": "\udcff"}
-
-
-def test_json_to_nobody_goes_nowhere(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", None)
-    print_answers("fit", 0)
-
-
-@FULL
-def test_json_on_a_full_standard_output_is_a_sentence(monkeypatch):
-    with Path("/dev/full").open("w") as full:
-        monkeypatch.setattr(sys, "stdout", full)
-        with pytest.raises(OutputError, match=r"^standard output cannot be written to \(No space left on device\); "):
-            print_answers("fit", 0)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())  # What is buffered goes somewhere.
-
-
-@FULL
-def test_a_log_that_cannot_be_written_is_refused(tmp_path, monkeypatch, refused):
-    opened = logging.FileHandler._open
-    # A disk that is full when the first line is written.
-    monkeypatch.setattr(logging.FileHandler, "_open", lambda self: filled(opened(self)))
-    with (
-        refused(f"--log-file {tmp_path / 'run.log'} cannot be written (No space left on device)"),
-        output(OutputOptions(log_file=tmp_path / "run.log"), "fit"),
-    ):
-        pytest.fail("the command has begun")
-    assert not logging.getLogger("robustirl").handlers
-
-
-def filled(stream):
-    os.dup2(os.open("/dev/full", os.O_WRONLY), stream.fileno())
-    return stream
-
-
-@FULL
-def test_a_log_that_is_full_later_does_not_disturb_the_command(tmp_path, capfd):
-    path = tmp_path / "run.log"
-
-    def say():
-        with output(OutputOptions(log_file=path), "fit"):
-            (handler,) = logging.getLogger("robustirl").handlers
-            os.dup2(os.open("/dev/full", os.O_WRONLY), handler.stream.fileno())
-            console.print("said")
-            logging.getLogger("robustirl.somewhere").info("noted")
-
-    assert printed(say) == "said\n"
-    assert capfd.readouterr().err == ""
-    assert path.read_text(encoding="utf-8").endswith("INFO robustirl fit\n")
 
 
 def test_a_log_takes_names_that_are_no_text(tmp_path, capfd):

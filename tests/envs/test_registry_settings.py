@@ -1,6 +1,6 @@
 """Every registered environment is the one that it was: its worlds under every noise, its reward, its features.
 
-`make goldens` writes the descriptions anew.
+`WRITE_GOLDENS=1 pytest` writes the descriptions anew.
 """
 
 import pytest

@@ -11,7 +11,8 @@ from robustirl.irl import (
 )
 from robustirl.irl._archive import Archive, read_archive, write_archive
 from tests.irl.saved import GOLDEN, content, written
-from torture.targets import kept
+
+MODEL = Path(__file__).parents[1] / "reliability" / "corpus" / "imitation-model" / "seed-pendulum"
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from torture.targets import kept
     ],
 )
 def test_layers_fit_one_another(here, refused, array, change, whose):
-    Path("model.npz").write_bytes(kept("imitation-model")[0])
+    Path("model.npz").write_bytes(MODEL.read_bytes())
     assert RobustImitation.load("model.npz").predict(np.zeros((2, 3))).shape == (2, 1)
     note, arrays = read_archive("model.npz")
     write_archive(Archive(note, arrays | {array: change(arrays[array])}), "model.npz")

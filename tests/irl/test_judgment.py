@@ -1,6 +1,6 @@
 """Verdicts in words: each fact that should keep one from a policy does.
 
-`make goldens` writes the golden judgments anew.
+`WRITE_GOLDENS=1 pytest` writes the golden judgments anew.
 """
 
 import dataclasses

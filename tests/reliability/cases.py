@@ -11,7 +11,6 @@ import numpy as np
 
 from robustirl.demonstrations import Demonstrations, save
 from robustirl.mdp import MDP
-from torture.targets import TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 WALKS = Demonstrations.from_arrays([[0, 1, 2], [1]], [[0, 1], []], terminated=[True, False])
@@ -26,7 +25,7 @@ spoiled: set[str] = set()
 
 
 class Case(NamedTuple):
-    """A bad request and the sentence it gets, in full, as a snapshot: `make sentences` writes them anew.
+    """A bad request and the sentence it gets, in full, as a snapshot.
 
     `request` is called in a folder that holds what `prepare` puts there; for the command line it is the line.
     """
@@ -36,16 +35,19 @@ class Case(NamedTuple):
     sentence: str
 
 
+def require_sentence(message: str) -> None:
+    """Refuse a message that is not one line ending with a full stop."""
+    assert len(message.splitlines()) == 1
+    assert message.endswith(".")
+    assert not message.endswith("..")
+
+
 def prepare(folder: Path) -> None:
     """Fill a folder with sound files of every kind, and some that are none."""
     for suffix in ("npz", "jsonl", "csv", "parquet"):
         save(WALKS, folder / f"walks.{suffix}")
     for name in ("fit", "estimator"):
         (folder / f"{name}.npz").write_bytes((CORPUS / "model" / f"seed-{name}").read_bytes())
-    (folder / "store" / "batches").mkdir(parents=True)
-    (folder / "store" / ".lock").touch()
-    (folder / "store" / "store.json").write_bytes(TARGETS["store-note"].seeds()[0])
-    (folder / "store" / "batches" / "one.npz").write_bytes(TARGETS["batch"].seeds()[0])
     (folder / "folder.npz").mkdir()
     (folder / "minari").mkdir()  # Which Minari makes when it is first asked.
     (folder / "taken").mkdir()

@@ -3,87 +3,11 @@
 from inline_snapshot import snapshot
 
 from robustirl import envs
-from robustirl.paper.finite.catalog import EXPERIMENTS
 from tests.reliability.cases import Case
 
 THREE = "fit --env three-state --demos walks.npz"
 
 CASES = [
-    Case(
-        "reproduce an unknown environment",
-        "reproduce gridworld-9 --out new",
-        (f"there is no environment 'gridworld-9'; choose one of {', '.join(envs.names())}."),
-    ),
-    Case(
-        "reproduce with α = 0",
-        "reproduce three-state --alphas 0 --out new",
-        snapshot("alpha is 0.0, but a number with 0 < alpha <= 1 is needed."),
-    ),
-    Case(
-        "reproduce with α twice",
-        "reproduce three-state --alphas 1 1 --out new",
-        snapshot("the alphas are (1.0, 1.0), but at least one is needed and none twice."),
-    ),
-    Case(
-        "reproduce with too much noise",
-        "reproduce three-state --expert-noise 1.5 --out new",
-        snapshot("the noise is 1.5, but a probability between 0 and 1 is needed."),
-    ),
-    Case(
-        "reproduce under an unknown noise model",
-        "reproduce --noise-model fog --out new",
-        snapshot("gridworld-1 has no noise model 'fog'; choose one of uniform-state, uniform-action, published."),
-    ),
-    Case(
-        "reproduce an unknown experiment",
-        "reproduce three-state --experiments figure-9 --out new",
-        (f"there is no experiment 'figure-9'; choose from all, {', '.join(EXPERIMENTS)}."),
-    ),
-    Case(
-        "reproduce for fewer than no steps",
-        "reproduce three-state --steps -1 --out new",
-        snapshot("steps is -1, but a whole number of at least 0 is needed."),
-    ),
-    Case(
-        "reproduce into a file",
-        "reproduce three-state --out file",
-        snapshot("file is a file, but --out must name a folder; choose another name."),
-    ),
-    Case(
-        "reproduce into a folder with files",
-        "reproduce three-state --out taken",
-        snapshot("taken holds files but no store; choose an empty or new folder as --out, or remove that one."),
-    ),
-    Case(
-        "reproduce into another's store",
-        "reproduce three-state --out store",
-        snapshot("store holds results of another request; choose another --out or remove that folder first."),
-    ),
-    Case(
-        "reproduce below a file",
-        "reproduce three-state --out file/new",
-        snapshot("file is a file, so that file/new cannot be made; choose another --out."),
-    ),
-    Case(
-        "compare what was not published",
-        "compare three-state --out new",
-        snapshot("three-state has no noise model 'published'; choose one of slip."),
-    ),
-    Case(
-        "compare with no draws",
-        "compare --draws 0 --out new",
-        snapshot("--draws is 0, but a whole number of at least 1 is needed."),
-    ),
-    Case(
-        "one layout",
-        "layouts --layouts 1 --out new",
-        snapshot("--layouts is 1, but a whole number of at least 4 is needed."),
-    ),
-    Case(
-        "layouts without a robust α",
-        "layouts --alphas 1 --out new",
-        snapshot("--alphas are (1.0,), but standard (1) and at least one robust α are needed, to compare them."),
-    ),
     Case(
         "theory of an unknown environment",
         "theory gridworld-9",
@@ -148,14 +72,6 @@ CASES = [
         "fit demonstrations that are not there",
         "fit --env three-state --demos gone.npz --out new",
         snapshot("gone.npz cannot be read (No such file or directory); give the path of a file."),
-    ),
-    Case(
-        "fit a store",
-        "fit --env three-state --demos store/store.json --out new",
-        snapshot(
-            "store/store.json has the suffix '.json', which names no known format; choose one of .npz, .jsonl, "
-            ".csv, .parquet."
-        ),
     ),
     Case(
         "fit a model",

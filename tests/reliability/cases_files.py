@@ -4,7 +4,6 @@ import io
 import json
 import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 from inline_snapshot import snapshot
@@ -12,21 +11,12 @@ from inline_snapshot import snapshot
 from robustirl.demonstrations import from_minari, load, save, to_minari
 from robustirl.irl import RobustIRL, load_fit, save_fit
 from robustirl.irl._archive import Archive, read_archive, write_archive
-from robustirl.paper.finite.specs import RunSpec
 from robustirl.reports.occupancy_file import read_occupancy
-from robustirl.sweeps.configuration import configuration
-from robustirl.sweeps.store.batch_files import digest, read_batch
-from robustirl.sweeps.store.note import note_of, with_checksum
-from robustirl.sweeps.store.store import Store
-from tests.reliability.cases import WALKS, Case, altered, changed, header, npz, with_members, written
+from tests.reliability.cases import WALKS, Case, changed, header, npz, with_members, written
 
 COLUMNS = "episode,step,state,action,terminated\n"
 HEADER = '{"format": "robustirl.demonstrations", "schema": 1, "episodes": 1, "has_actions": true}\n'
 SOUND = {"schema": 1, "states": [0, 1], "lengths": [2], "terminated": [True]}
-SPEC = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=1)
-NOTE = note_of([SPEC])
-ABACUS = configuration() | {"device": "abacus"}
-OTHER = RunSpec("three-state", "slip", 0.0, 0.1, 0.5)
 
 
 class Trap:
@@ -36,9 +26,13 @@ class Trap:
         return os.mkdir, ("trapped",)
 
 
-def open_store(folder, spec=SPEC):
-    with Store.open(Path(folder), [spec]):
-        pass
+HUGE = "{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000000,), }"
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, np.asarray(array))
+    return buffer.getvalue()
 
 
 def parquet(name, **columns):
@@ -431,159 +425,6 @@ MODELS = [
     ),
 ]
 
-STORES = [
-    Case(
-        "a store that is not there",
-        lambda: Store.read(Path("taken")),
-        snapshot("there is no store in taken; give the folder of a finished command."),
-    ),
-    Case(
-        "a folder that is no store",
-        lambda: open_store("taken"),
-        snapshot("taken holds files but no store; choose an empty or new folder as --out, or remove that one."),
-    ),
-    Case(
-        "a file for a store",
-        lambda: open_store("file"),
-        snapshot("file is a file, but --out must name a folder; choose another name."),
-    ),
-    Case(
-        "a store of another request",
-        lambda: open_store("store", OTHER),
-        snapshot("store holds results of another request; choose another --out or remove that folder first."),
-    ),
-    Case(
-        "a store's note cut off",
-        lambda: Store.read(Path(written("{", "store/store.json")).parent),
-        snapshot(
-            "store/store.json is damaged (Expecting property name enclosed in double quotes: line 1 column 2 (char "
-            "1)); move store away to start over, or choose another --out."
-        ),
-    ),
-    Case(
-        "a store's note with a list for a spec",
-        lambda: Store.read(Path(altered("store/store.json", specs=[[]])).parent),
-        snapshot(
-            "store/store.json is damaged ([] stands where fields by name are needed); move store away to start "
-            "over, or choose another --out."
-        ),
-    ),
-    Case(
-        "a store's note with an infinite schema",
-        lambda: Store.read(Path(altered("store/store.json", schema=float("inf"))).parent),
-        snapshot(
-            "store/store.json is damaged (cannot convert float infinity to integer); move store away to start "
-            "over, or choose another --out."
-        ),
-    ),
-    Case(
-        "a store of a later schema",
-        lambda: Store.read(Path(altered("store/store.json", schema=9)).parent),
-        snapshot(
-            "store/store.json was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl."
-        ),
-    ),
-    Case(
-        "a store's note that is too deep",
-        lambda: Store.read(Path(written("[" * 100_000, "store/store.json")).parent),
-        snapshot(
-            "store/store.json is damaged (maximum recursion depth exceeded while decoding a JSON array from a "
-            "unicode string); move store away to start over, or choose another --out."
-        ),
-    ),
-    Case(
-        "a store's note with a changed digit",
-        lambda: Store.read(Path(altered("store/store.json", specs=[NOTE["specs"][0] | {"alpha": 0.8}])).parent),
-        snapshot(
-            "store/store.json is damaged (its checksum does not match); move store away to start over, or choose "
-            "another --out."
-        ),
-    ),
-    Case(
-        "a store's note of a schema that never was",
-        lambda: Store.read(Path(altered("store/store.json", schema=0)).parent),
-        snapshot(
-            "store/store.json is damaged (there is no schema 0); move store away to start over, or choose another --out."
-        ),
-    ),
-    Case(
-        "a store of another configuration",
-        lambda: Store.read(Path(altered("store/store.json", **with_checksum(NOTE | {"configuration": ABACUS}))).parent),
-        snapshot(
-            "store/batches/one.npz was computed under another configuration (device cpu there, abacus here); "
-            "remove that file."
-        ),
-    ),
-    Case(
-        "a batch cut off",
-        lambda: read_batch(Path(changed("store/batches/one.npz", "cut.npz", lambda b: b[:300]))),
-        snapshot(
-            "cut.npz is damaged (File is not a zip file); remove that file, and the same command computes its runs "
-            "again."
-        ),
-    ),
-    Case(
-        "a batch that was altered",
-        lambda: read_batch(Path(with_members("store/batches/one.npz", "x.npz", all_reward=npy(np.ones((1, 3)))))),
-        snapshot(
-            "x.npz is damaged (its checksum does not match); remove that file, and the same command computes its "
-            "runs again."
-        ),
-    ),
-    Case(
-        "a pickle for a batch",
-        lambda: read_batch(Path(written(pickle.dumps(Trap()), "trap.npz"))),
-        snapshot(
-            "trap.npz is damaged (it is not a zip archive); remove that file, and the same command computes its runs "
-            "again."
-        ),
-    ),
-    Case(
-        "a batch of a later schema",
-        lambda: read_batch(Path(resigned("late.npz", {"schema": 9}))),
-        snapshot("late.npz was written by a newer robustirl (schema 9, this one reads up to 2); update robustirl."),
-    ),
-    Case(
-        "a batch of a schema that never was",
-        lambda: read_batch(Path(resigned("never.npz", {"schema": "two"}))),
-        snapshot(
-            "never.npz is damaged (there is no schema 'two'); remove that file, and the same command computes its runs "
-            "again."
-        ),
-    ),
-    Case(
-        "a misshapen batch under a sound checksum",
-        lambda: read_batch(
-            Path(resigned("odd.npz", {}, all_player=np.full((1, 7, 2), 0.5), all_reward=np.zeros((1, 3))))
-        ),
-        snapshot(
-            "odd.npz is damaged (its array 'reward' has the shape (3,) instead of (S = 7)); remove that file, and the "
-            "same command computes its runs again."
-        ),
-    ),
-    Case(
-        "a batch with an axis too many under a sound checksum",
-        lambda: read_batch(Path(resigned("deep.npz", {}, all_player=np.zeros((1, 3, 2, 2))))),
-        snapshot(
-            "deep.npz is damaged (its array 'player' has the shape (3, 2, 2) instead of (S, A)); remove that file, and "
-            "the same command computes its runs again."
-        ),
-    ),
-    Case(
-        "a batch of words under a sound checksum",
-        lambda: read_batch(Path(resigned("words.npz", {}, all_reward=np.array([["a", "b", "c"]])))),
-        snapshot(
-            "words.npz is damaged (its array 'reward' holds <U1 instead of numbers); remove that file, and the same "
-            "command computes its runs again."
-        ),
-    ),
-    Case(
-        "a run that the store has not",
-        lambda: Store.read(Path("store")).result(OTHER),
-        (f"store holds no run {OTHER}."),
-    ),
-]
-
 OCCUPANCIES = [
     Case(
         "an occupancy that is not there",
@@ -607,23 +448,6 @@ OCCUPANCIES = [
     ),
 ]
 
-HUGE = "{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000000,), }"
-
-
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, np.asarray(array))
-    return buffer.getvalue()
-
-
-def resigned(name, note, **arrays):
-    """Write a copy of the batch with entries of its note and arrays changed, and a checksum that fits."""
-    with np.load("store/batches/one.npz") as file:
-        members = {key: file[key] for key in file.files}
-    text = json.dumps(json.loads(members["records"].tobytes()) | note).encode()
-    own = {key: array for key, array in members.items() if key.startswith("all_")} | arrays
-    return npz(name, records=np.frombuffer(text, np.uint8), checksum=digest(text, own), **own)
-
 
 def later_model(name):
     archive = read_archive("fit.npz")
@@ -637,4 +461,4 @@ def misshapen(name):
     return changed(name, name, bytes)
 
 
-CASES = [*DEMONSTRATIONS, *MODELS, *STORES, *OCCUPANCIES]
+CASES = [*DEMONSTRATIONS, *MODELS, *OCCUPANCIES]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from robustirl.demonstrations import Demonstrations, load, save
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
+from tests.reliability.cases import require_sentence
 from tests.reliability.strategies import Attempt, almost_trajectories, almost_worlds
 from tests.strategies import undisturbed_randomness
-from torture.targets import require_sentence
 
 
 def attempt(build, drawn: Attempt):

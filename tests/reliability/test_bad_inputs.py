@@ -8,8 +8,7 @@ import pytest
 from robustirl.cli import main
 from robustirl.errors import InvalidInputError
 from tests.reliability import cases_command_line, cases_files, cases_foreign, cases_learning, cases_worlds
-from tests.reliability.cases import Case, prepare, spoiled
-from torture.targets import require_sentence
+from tests.reliability.cases import Case, prepare, require_sentence, spoiled
 
 CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES, *cases_foreign.CASES]
 

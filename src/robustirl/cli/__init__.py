@@ -23,11 +23,10 @@ from robustirl._runtime import (
     usual_settings,
 )
 from robustirl.cli.commands import COMMANDS, load_kinds, parse_command
-from robustirl.cli.console import INTERRUPTED, console, errors
+from robustirl.cli.console import INTERRUPTED, errors
 from robustirl.cli.devices import require_device
 from robustirl.cli.output_options import HELP, OutputOptions, output, print_answers, split_options
 from robustirl.cli.parsing import parse_in_words
-from robustirl.cli.stream import OutputError, guarded_stdout
 from robustirl.errors import RobustIRLError
 
 TRACEBACK = "ROBUSTIRL_TRACEBACK"
@@ -63,6 +62,9 @@ def _prepare_process() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # As it is while the package is imported.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["MPLBACKEND"] = "agg"  # Figures are written to files; whatever is named here is not needed.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # A terminal may lack letters such as α.
 
 
 def _leave(status: int, *, at_once: bool) -> None:
@@ -91,7 +93,7 @@ def _main(given: list[str]) -> int:
             except RobustIRLError as refusal:
                 _say_error(refusal)
                 status, error = 2, refusal
-        if options.json and not isinstance(error, OutputError):
+        if options.json:
             print_answers(_name(words), status, None if error is None else str(error))
         return status
     except RobustIRLError as error:
@@ -113,9 +115,9 @@ def _main(given: list[str]) -> int:
 def _answer(words: list[str], options: OutputOptions) -> int:
     """Parse and run a command."""
     if not words:
-        from robustirl.cli.demo import WELCOME  # Here, as all commands: when it is asked for.
+        from robustirl.cli.overview import print_overview  # Here, as all commands: when it is asked for.
 
-        console.print(WELCOME)
+        print_overview(load_kinds())
         return 0
     words = ["version"] if words == ["--version"] else words
     request = parse_in_words(lambda: parse(words), words, tuple(COMMANDS))
@@ -134,8 +136,6 @@ def _answer(words: list[str], options: OutputOptions) -> int:
 
 
 def _say_error(error: RobustIRLError) -> None:
-    if isinstance(error, OutputError):
-        _forget_stdout()
     errors.print(f"robustirl: {error}", style="red")
 
 
@@ -150,7 +150,7 @@ def _report_defect(error: Exception) -> None:
     with contextlib.suppress(OSError):  # There may be nowhere left to print to.
         errors.print(
             f"robustirl: {reason}. No check has foreseen this; {TRACEBACK}=1 in the environment shows where it"
-            " happened, and `robustirl doctor` says what a report needs.",
+            " happened.",
             style="red",
         )
 
@@ -180,8 +180,6 @@ def _parse(given: list[str]) -> Any:
 
         print_overview(load_kinds())
         raise SystemExit(0)
-    with guarded_stdout():
-        return parse_command(
-            given,
-            f"Inverse reinforcement learning when the expert's world and the learner's move differently. {HELP}",
-        )
+    return parse_command(
+        given, f"Inverse reinforcement learning when the expert's world and the learner's move differently. {HELP}"
+    )

@@ -41,14 +41,11 @@ COMMANDS = {
     "continuous": Command("continuous", "Continuous", "run_continuous", sweeps=True),
     "study": Command("study", "Study", "run_study", sweeps=True),
     "explore": Command("explore", "Explore", "run_explore"),
-    "serve": Command("serve", "Serve", "run_serve"),
-    "demo": Command("demo", "Demo", "run_demo"),
     "theory": Command("theory", "Theory", "run_theory"),
     "fit": Command("fit", "Fit", "run_fit"),
     "demos": Command("demos", "Demos", "run_demos"),
     "convert": Command("demos", "Convert", "run_convert"),
     "imitate": Command("imitate", "Imitate", "run_imitate"),
-    "doctor": Command("doctor", "Doctor", "run_doctor"),
     "version": Command("version", "Version", "run_version"),
 }
 """All commands."""
@@ -69,8 +66,8 @@ def parse_command(words: list[str], description: str) -> Any:
         description: What the help of the program says.
 
     Example:
-        >>> parse_command(["demo", "--no-open"], "").open
-        False
+        >>> parse_command(["theory", "three-state"], "").environment
+        'three-state'
     """
     name = words[0] if words else ""
     if name == "study":

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,7 +18,6 @@ from rich.progress import (
 from rich.text import Text
 
 from robustirl._runtime import printable
-from robustirl.cli.stream import Stream, TextStream
 from robustirl.sweeps import Outcome
 
 
@@ -30,15 +29,6 @@ class PlainConsole(Console):
 
     def __init__(self, **options: Any):
         super().__init__(markup=False, highlight=False, emoji=False, **options)
-
-    @property
-    def file(self) -> TextStream:
-        found = super().file
-        return found if isinstance(found, Stream) else cast(TextStream, Stream(found, tolerant=self.stderr))
-
-    @file.setter
-    def file(self, new_file: TextStream) -> None:
-        self._file = new_file
 
     def print(self, *things: Any, **options: Any) -> None:
         """Print; the terminal breaks lines of text, while tables are fitted into its width."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from robustirl._runtime import require_appendable
 from robustirl.cli.console import console, errors, take_answers
-from robustirl.cli.stream import guarded_stdout
 from robustirl.errors import InvalidInputError
 
 HELP = (
@@ -110,8 +109,7 @@ def print_answers(name: str, status: int, error: str | None = None) -> None:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(_plain(found))  # JSON has its own way to write letters that a terminal lacks.
-    with guarded_stdout():
-        print(text)
+    print(text, flush=True)
 
 
 def _plain(value: Any) -> Any:
