@@ -27,7 +27,7 @@ help:
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
-	@echo "make bench       speed and scale beside imitation, QuantEcon and NumPy; benchmarks/results, docs/benchmarks.md"
+	@echo "make bench       speed beside NumPy, imitation and QuantEcon, in strangers' worlds first; $(OUT)/strangers.csv"
 
 picture: .venv/run
 	$(BIN)/robustirl study readme-figure --out $(OUT)/front
@@ -83,9 +83,10 @@ format: .venv/dev
 	$(BIN)/ruff check --fix .
 
 bench: .venv/run .venv-imitation/ready .venv-quantecon/ready
-	$(BIN)/python benchmarks/mce_irl.py --peer-python .venv-imitation/bin/python --out benchmarks/results
-	$(BIN)/python benchmarks/scale.py --peer-python .venv-quantecon/bin/python --out benchmarks/results/scale-cpu.json
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/strangers.py --quantecon .venv-quantecon/bin/python --imitation .venv-imitation/bin/python --out $(OUT)/strangers.csv
+	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/paper_grid.py --imitation .venv-imitation/bin/python
+	$(BIN)/python benchmarks/ten_lines.py
 
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
