@@ -27,7 +27,7 @@ def test_a_noise_model():
         world = envs.GridWorld("corridor", rewards=CORRIDOR).mdp(noise=0.25, noise_model="sticky")
         assert np.asarray(world.kernel.self_transitions())[2].min() == 0.25
     finally:
-        envs.unregister_noise_model("sticky")
+        envs.noise.unregister_noise_model("sticky")
     assert "sticky" not in envs.GridWorld("corridor", rewards=CORRIDOR).noise_models
 
 
@@ -80,7 +80,7 @@ def test_an_environment():
         policy = planning.expert_policy(envs.make("ring").mdp(), Ring().reward, kind="optimal")
         assert np.asarray(policy)[[1, 4]].argmax(-1).tolist() == [1, 0]  # Back to state 0 the short way.
     finally:
-        envs.unregister("ring")
+        envs.registry.unregister("ring")
 
 
 class TableKernel(AbstractKernel):

@@ -10,7 +10,6 @@ import pytest
 from robustirl.control import collect, linear_policy
 from robustirl.control.vector import collect_vector
 from robustirl.envs.gaussian_grid import GaussianGrid
-from robustirl.envs.gymnasium.continuous import register_gaussian_grid
 from tests.control.worlds import Line, fast_key
 
 WORLD = Line([0.0, -1.0, -1.0, -1.0, 0.0], slip=0.0)
@@ -111,54 +110,6 @@ def test_rollouts_batch_over_worlds_and_agree_with_single_ones():
 def test_bad_requests_are_refused(change, culprits, refused):
     with refused(*culprits):
         collect(WORLD, leaning(5, 1, 0.0), **{"key": fast_key(0), **change})
-
-
-@pytest.fixture(params=["NextStep", "SameStep", "Disabled"])
-def vector(request):
-    environments = gymnasium.make_vec(
-        register_gaussian_grid(),
-        num_envs=4,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(request.param)},
-        noise=0.0,
-    )
-    yield environments
-    environments.close()
-
-
-def steered(world):
-    """Down, then right, by features: a mean action that reaches the goal without noise."""
-    weights = jnp.zeros((7, 2)).at[6].set(jnp.array([0.2, -5.0])).at[3, 0].set(-0.5)
-    return eqx.tree_at(lambda p: p.weights, linear_policy(7, 2), (weights / world.scales[:, None],))
-
-
-def test_the_vector_collector_gives_the_episodes_of_the_jax_world(vector):
-    world = GaussianGrid(0.0)
-    policy = steered(world)
-    ours = collect(world, policy, episodes=4, horizon=90, mean_action=True, key=fast_key(0))
-    theirs = collect_vector(
-        vector, policy, features=world.features, horizon=90, mean_action=True, seed=0, key=fast_key(0)
-    )
-    assert ours.terminated.all()
-    for name in ("states", "features", "active", "terminated", "by_player"):
-        np.testing.assert_allclose(getattr(theirs, name), getattr(ours, name), atol=1e-12, err_msg=name)
-    assert theirs.observed_rewards is not None
-    np.testing.assert_allclose(theirs.observed_rewards, ours.rewards(world.reward), atol=1e-12)
-    np.testing.assert_allclose(
-        np.where(theirs.active[..., None], theirs.player_actions, 0),
-        np.where(ours.active[..., None], ours.player_actions, 0),
-        atol=1e-12,
-    )
-
-
-@pytest.mark.slow
-def test_the_vector_collector_goes_on_where_episodes_end_at_different_times(vector):
-    policy = leaning(2, 2, [0.4, -0.4], deviation=1.0)
-    batch = collect_vector(vector, policy, policy, 0.7, horizon=400, seed=0, key=fast_key(0))
-    np.testing.assert_array_equal(np.diff(batch.active.astype(int), axis=0) <= 0, True)
-    rows, columns = np.nonzero(~np.asarray(batch.active))
-    np.testing.assert_array_equal(np.asarray(batch.states)[rows + 1, columns], np.asarray(batch.states)[rows, columns])
-    assert 0.5 < float(batch.by_player.mean()) < 0.9
 
 
 def test_what_is_no_vector_environment_is_refused(refused):

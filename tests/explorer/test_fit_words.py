@@ -12,7 +12,7 @@ import pytest
 
 from robustirl import MDP, envs
 from robustirl.demonstrations import Demonstrations
-from robustirl.envs import FixedWorld
+from robustirl.envs.registry import FixedWorld
 from robustirl.explorer.arrays import LARGEST, Pool
 from robustirl.explorer.embedding import embedded_json
 from robustirl.explorer.fit_page import MOST_POINTS, _history, fit_payload

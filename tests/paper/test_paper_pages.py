@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.explorer import Pool
 from robustirl.paper import figures as paper_figures
 from robustirl.paper.continuous import explorer_rows as continuous_rows

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations
-from robustirl.envs import FixedWorld
+from robustirl.envs.registry import FixedWorld
 from robustirl.plotting import figure_alpha, figure_fit, figure_strip, figure_theory, plot_certificate
 from robustirl.plotting.arrows import draw_moves
 from robustirl.plotting.layouts import Layout

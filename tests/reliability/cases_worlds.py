@@ -445,7 +445,7 @@ CASES = [
     ),
     Case(
         "too few objects",
-        lambda: envs.object_world(num_objects=1),
+        lambda: envs.objectworld.object_world(num_objects=1),
         snapshot("the number of objects is 1, but it must lie between 2 (a blue and a green one) and the 100 cells."),
     ),
     Case(

@@ -12,7 +12,8 @@ import pytest
 
 from robustirl.control import collect, linear_policy, measure_returns, network_policy, ppo_training, rollouts
 from robustirl.demonstrations import Demonstrations, Recordings
-from robustirl.envs import GaussianGrid, graph_positions, object_world
+from robustirl.envs import GaussianGrid, graph_positions
+from robustirl.envs.objectworld import object_world
 from robustirl.irl import clone_behavior
 from robustirl.irl.adversarial import cloning
 from robustirl.mdp import MDP

@@ -55,7 +55,7 @@ def test_a_cell_sees_so_far_and_no_further(kernel_size, reach):
 
 @pytest.mark.slow
 def test_it_learns_by_the_usual_loop():
-    env = envs.object_world()
+    env = envs.objectworld.object_world()
     world = env.mdp(0.0)
     rho = state_occupancy(world, expert_policy(world, env.reward))
     model = ConvolutionalReward(np.asarray(env.features), env.shape, key=KEY, width=8)

@@ -12,7 +12,7 @@ from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console, progress_bar
 from robustirl.cli.engines import HERE, Where, run_specs
 from robustirl.cli.reproduce import print_agreement
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_count
 from robustirl.paper.finite.comparison import Explanation, compare, explain, require_draws

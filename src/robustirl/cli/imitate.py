@@ -1,4 +1,4 @@
-"""`robustirl imitate`: robust imitation from observation in a world with bodies, and a film of the learners."""
+"""`robustirl imitate`: robust imitation from observation in a world with bodies."""
 
 import dataclasses
 import math
@@ -25,7 +25,7 @@ LAST = 20
 
 @dataclasses.dataclass(frozen=True)
 class Imitate:
-    """Learn from an observed expert in a world with another body, and film the learners.
+    """Learn from an observed expert in a world with another body.
 
     Without --demos an expert is trained in the world that --expert-physics describes, and recorded. Two learners are
     trained side by side: without an opponent (α = 1), and with one (--alpha).
@@ -141,47 +141,13 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
     for alpha, fit in zip(alphas, fits, strict=True):
         files.append(f"fit-alpha-{_alpha_text(alpha)}.npz")
         save_fit(fit, folder / files[-1])
-    return files + _films(world, dict(zip(names, policies, strict=True)), folder)
+    return files
 
 
 def _alpha_text(alpha: float) -> str:
     """Return α in six digits if these are exact, else in all: no two α have one name."""
     short = f"{alpha:g}"
     return short if float(short) == alpha else repr(alpha)
-
-
-def _films(world: Any, policies: dict[str, Any], folder: Path) -> list[str]:
-    """Film one episode of each policy from the same start.
-
-    Worlds without bodies to draw have no film.
-    """
-    from robustirl.plotting import figure_strip, save_figure, save_film
-
-    films = {}
-    for name, policy in policies.items():
-        states = _episode(world, policy)
-        films[name] = [world.equations.skeleton(state, world.parameters) for state in states]
-    if not all(film[0] for film in films.values()):
-        return []
-    written = save_figure(figure_strip(films), folder / "film")
-    return [path.name for path in written] + [save_film(folder / "film.gif", films).name]
-
-
-def _episode(world: Any, policy: Any) -> np.ndarray:
-    """Return the states of one episode of mean actions."""
-    from robustirl._runtime import in_working_precision
-    from robustirl.control import collect
-
-    with single_precision():
-        sampled = collect(
-            in_working_precision(world),
-            in_working_precision(policy),
-            episodes=1,
-            horizon=world.horizon,
-            mean_action=True,
-            key=jax.random.key(0),
-        )
-        return np.asarray(sampled.states)[: int(sampled.lengths[0]) + 1, 0, :-1]
 
 
 def _demonstrations(command: Imitate, home: Any, keys: list, bars: PhaseBars) -> tuple[Any, Any]:
@@ -213,14 +179,14 @@ def _read(demos: str) -> Any:
 
 
 def _world(name: str, parameters: dict[str, Any]) -> Any:
-    from robustirl.envs import physics
+    from robustirl.envs import mujoco, physics
 
     if name in physics.names():
         return physics.make(name).changed(**parameters)
-    if name not in physics.MODELS and not Path(name).is_file():
-        known = ", ".join([*physics.names(), *physics.MODELS])
+    if name not in mujoco.MODELS and not Path(name).is_file():
+        known = ", ".join([*physics.names(), *mujoco.MODELS])
         raise InvalidInputError(f"--env is {name!r}, which is neither a model file nor a world with bodies: {known}.")
-    return physics.mujoco_world(name, fast=True, **parameters)  # pyright: ignore[reportArgumentType]
+    return mujoco.mujoco_world(name, fast=True, **parameters)  # pyright: ignore[reportArgumentType]
 
 
 def _parameters(option: str, words: tuple[str, ...]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from rich.table import Table
 from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console
 from robustirl.cli.engines import HERE, Where, run_specs
-from robustirl.envs import UNIFORM_STATE
+from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_count

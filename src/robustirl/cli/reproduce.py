@@ -13,7 +13,7 @@ from robustirl._runtime import reserved_folder
 from robustirl.cli.console import console, run_with_progress
 from robustirl.cli.engines import HERE, Where, engine_of
 from robustirl.cli.world_options import NAMES
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite import catalog
 from robustirl.paper.finite.catalog import Grid

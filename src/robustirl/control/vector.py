@@ -55,11 +55,10 @@ def collect_vector(
     Example:
         >>> import gymnasium
         >>> from robustirl.control import linear_policy
-        >>> from robustirl.envs.gymnasium.continuous import register_gaussian_grid
-        >>> envs = gymnasium.make_vec(register_gaussian_grid(), num_envs=3, vectorization_mode="sync", noise=0.1)
-        >>> batch = collect_vector(envs, linear_policy(2, 2), horizon=5, seed=0, key=jax.random.key(0))
+        >>> envs = gymnasium.make_vec("Pendulum-v1", num_envs=3, vectorization_mode="sync")
+        >>> batch = collect_vector(envs, linear_policy(3, 1), horizon=5, seed=0, key=jax.random.key(0))
         >>> batch.states.shape, batch.observed_rewards.shape, batch.lengths.tolist()
-        ((6, 3, 2), (5, 3), [5, 5, 5])
+        ((6, 3, 3), (5, 3), [5, 5, 5])
     """
     horizon, chance = as_count("the horizon", horizon, 1), float(as_chance(alpha))
     key = as_key(key)

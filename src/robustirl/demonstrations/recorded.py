@@ -1,8 +1,8 @@
-"""What was recorded in an environment that comes with data (`envs.recorded_names`)."""
+"""What was recorded in an environment that comes with data (`envs.registry.recorded_names`)."""
 
 from robustirl.demonstrations.choices import Choices
 from robustirl.demonstrations.trajectories import Demonstrations
-from robustirl.envs import Buses, RecordedEnvironment
+from robustirl.envs.recorded import Buses, RecordedEnvironment
 from robustirl.errors import InvalidInputError
 
 

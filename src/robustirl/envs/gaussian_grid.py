@@ -8,8 +8,7 @@ straight way leads through a pit at the origin:
 An action a in [-0.5, 0.5]² moves the point by a/10. With probability ε it is not heard, and the point moves by 1/10
 towards the origin instead. The text prints [0, 1]² and the start (0, 1); with these the goal could not be reached.
 
-A step is a function of the state, the action and three uniform draws, nothing else. The same draws give the
-same path, so this world and its Gymnasium version (`robustirl.envs.gymnasium.continuous`) can be compared.
+A step is a function of the state, the action and three uniform draws, nothing else: the same draws give the same path.
 """
 
 import equinox as eqx
@@ -17,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from robustirl._runtime import DeviceModule, as_float, short_repr
+from robustirl._check import as_number_between, concrete
+from robustirl._jax import DeviceModule, as_float
 from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_discount, as_number, concrete
+from robustirl.mdp import as_discount
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"
@@ -139,8 +139,7 @@ class GaussianGrid(DeviceModule):
 
 
 def _check(noise: object, scales: object) -> None:
-    if isinstance(noise, bool) or not 0 <= as_number("the noise", noise) <= 1:
-        raise InvalidInputError(f"the noise is {short_repr(noise)}, but a probability between 0 and 1 is needed.")
+    as_number_between("the noise", noise, 0, 1)
     array = np.asarray(scales)
     if array.shape != (7,) or array.dtype.kind not in "fiu" or not (np.isfinite(array) & (array > 0)).all():
         raise InvalidInputError(

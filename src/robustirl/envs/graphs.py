@@ -2,43 +2,33 @@ r"""Worlds of graphs: states are nodes, actions the edges that leave them, noise
 
 At noise ε the chosen edge is taken with probability 1-ε, and a random edge of the node otherwise. A destination is
 absorbing. With several destinations the world holds one copy of the graph for each: state d·N + n is node n on the
-way to destination d. One reward, given or learned by node or by features of nodes, then serves all of
-them, and one fit learns it from the trips to all.
+way to destination d. One reward, given or learned by node or by features of nodes, then serves all of them, and one fit
+learns it from the trips to all.
+
+Graphs are edges, sparse matrices, graphs of NetworkX with names for nodes, or files of the DIMACS challenges.
 """
 
+import bz2
 import dataclasses
-from collections.abc import Iterable, Sequence
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from robustirl._runtime import require_memory, short_repr
-from robustirl.envs.environment import Environment
-from robustirl.envs.graph_edges import (
-    as_edges,
-    by_number,
-    edge_numbers,
-    is_networkx,
-    numbered,
-    numbered_pairs,
-    read_edges,
-    sorted_edges,
-)
-from robustirl.envs.gridworld import frozen
+from robustirl._check import as_count, as_floats, one_line, require_finite, require_memory, require_unmasked, short_repr
+from robustirl._files import as_path, read_regular
+from robustirl.envs.registry import Environment, frozen
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import (
-    MDP,
-    SuccessorKernel,
-    WrongActionKernel,
-    as_count,
-    as_floats,
-    require_discount,
-    require_finite,
-)
+from robustirl.mdp import MDP, SuccessorKernel, WrongActionKernel, require_discount
 
 WRONG_TURN = "wrong-turn"
-NUMBERS_PER_NODE = 6  # Of eight bytes, besides those of edges: degrees, rewards, whether a destination is reached.
+NODE_BYTES = 48  # Besides those of edges: degrees, rewards, whether a destination is reached.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,10 +75,10 @@ class GraphWorld(Environment):
 
     def _of_states(self, table: np.ndarray) -> np.ndarray:
         """Return numbers of nodes for the states of all copies; zero at destinations."""
-        found = np.tile(table, (self.copies,) + (1,) * (table.ndim - 1))
+        states = np.tile(table, (self.copies,) + (1,) * (table.ndim - 1))
         for copy, node in enumerate(self.destinations):
-            found[copy * self.num_nodes + node] = 0
-        return found
+            states[copy * self.num_nodes + node] = 0
+        return states
 
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
         """Return the world at noise ε: the chance of a wrong turn."""
@@ -116,8 +106,10 @@ class GraphWorld(Environment):
             >>> len(ring.edges), len(ring.without([[1, 0]]).edges)
             (6, 5)
         """
-        pairs = as_edges(numbered_pairs(closed, self.node_names), "the closed edges")
-        numbers, gone = edge_numbers(self.edges, self.num_nodes), edge_numbers(pairs, self.num_nodes)
+        if self.node_names is not None:
+            closed = [_numbered(pair, self.node_names, "the end of a closed edge") for pair in closed]
+        pairs = as_edges(closed, "the closed edges")
+        numbers, gone = (edges[:, 0] * self.num_nodes + edges[:, 1] for edges in (self.edges, pairs))
         unknown = ~np.isin(gone, numbers)
         if unknown.any():
             tail, head = (int(node) for node in pairs[np.argmax(unknown)])
@@ -134,7 +126,7 @@ class GraphWorld(Environment):
 def from_graph(
     graph: Any,
     *,
-    destinations: Iterable[int] = (),
+    destinations: Iterable[Any] = (),
     num_nodes: int | None = None,
     directed: bool = False,
     rewards: Any = None,
@@ -166,27 +158,41 @@ def from_graph(
         (8, 2, [-1.0, -1.0, 0.0, -1.0, -1.0, -1.0, -1.0, 0.0])
     """
     edges, nodes, one_way = read_edges(graph, num_nodes, directed)
-    require_memory(8.0 * NUMBERS_PER_NODE * nodes, f"a graph of {nodes} nodes", "use a smaller one")
-    if not one_way:
-        edges = np.concatenate([edges, edges[:, ::-1]])
-    edges = sorted_edges(edges, nodes)
+    require_memory(float(NODE_BYTES) * nodes, f"a graph of {nodes} nodes", "use a smaller one")
+    edges = sorted_edges(edges if one_way else np.concatenate([edges, edges[:, ::-1]]), nodes)
+    names = tuple(graph.nodes) if is_networkx(graph) else None
     if not isinstance(destinations, Iterable):
         raise InvalidInputError(f"the destinations are {short_repr(destinations)}, but a list of nodes is needed.")
-    names = tuple(graph.nodes) if is_networkx(graph) else None
-    ends = tuple(as_count("a destination", node) for node in numbered(destinations, names, "the destination"))
-    rewards, features, start = (by_number(given, names) for given in (rewards, features, start))
+    ends = list(destinations) if names is None else _numbered(destinations, names, "the destination")
+    ends = tuple(as_count("a destination", node) for node in ends)
     for node in ends:
         if node >= nodes:
             raise InvalidInputError(f"the destination {node} is no node: they are numbered from 0 to {nodes - 1}.")
     _require_ways(edges, nodes, ends)
+
+    def of_nodes(what: str, given: Any, shape: str) -> np.ndarray | None:
+        if given is None:
+            return None
+        if names is not None and isinstance(given, Mapping):
+            missing = [node for node in names if node not in given]
+            if missing:
+                raise InvalidInputError(f"{what} has no entry for node {short_repr(missing[0])}; give one for each.")
+            given = [given[node] for node in names]
+        array = as_floats(what, given)
+        if array.ndim != (2 if "d" in shape else 1) or len(array) != nodes:
+            raise InvalidInputError(f"{what} has shape {array.shape}, but {shape} is needed with N = {nodes} nodes.")
+        require_finite(what, array, ("node", "feature"))
+        return frozen(array)
+
+    paid = of_nodes("the reward", rewards, "(N,)")
     return GraphWorld(
         name,
         edges=frozen(edges),
         num_nodes=nodes,
         destinations=ends,
-        node_rewards=_of_nodes("the reward", -np.ones(nodes) if rewards is None else rewards, nodes, 1),
-        node_features=None if features is None else _of_nodes("the feature matrix", features, nodes, 2),
-        start=None if start is None else _of_nodes("the start", start, nodes, 1),
+        node_rewards=frozen(-np.ones(nodes)) if paid is None else paid,
+        node_features=of_nodes("the feature matrix", features, "(N, d)"),
+        start=of_nodes("the start", start, "(N,)"),
         discount=require_discount(discount),
         node_names=names,
     )
@@ -211,6 +217,67 @@ def link_graph(edges: Any, *, num_nodes: int | None = None, directed: bool = Fal
     after = first[links[before, 1]] + np.arange(before.size) - np.repeat(np.cumsum(counts) - counts, counts)
     turning = (links[before, 0] == links[after, 1]) & (counts[before] > 1)
     return links, np.stack([before, after], -1)[~turning]
+
+
+def read_edges(graph: Any, num_nodes: int | None, directed: bool = False) -> tuple[np.ndarray, int, bool]:
+    """Return edges, the number of nodes, and whether edges lead one way."""
+    if is_networkx(graph):
+        numbers = {node: number for number, node in enumerate(graph.nodes)}
+        edges = np.array([[numbers[a], numbers[b]] for a, b, *_ in graph.edges], dtype=np.int64).reshape(-1, 2)
+        return edges, len(numbers), bool(graph.is_directed())
+    if hasattr(graph, "tocoo"):
+        matrix = graph.tocoo()
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InvalidInputError(f"the adjacency matrix has shape {matrix.shape}, but a square one is needed.")
+        return np.stack([matrix.row, matrix.col], -1).astype(np.int64)[matrix.data != 0], matrix.shape[0], directed
+    edges = as_edges(graph, "the graph")
+    least = max(int(edges.max(initial=-1)) + 1, 1)
+    return edges, least if num_nodes is None else as_count("the number of nodes", num_nodes, least), directed
+
+
+def is_networkx(graph: Any) -> bool:
+    """Return whether this is a graph of NetworkX, or one like it, without importing NetworkX."""
+    return hasattr(graph, "is_directed") and hasattr(graph, "nodes")
+
+
+def _numbered(nodes: Iterable[Any], names: tuple[Any, ...], what: str) -> list[int]:
+    """Return the numbers of nodes that are given by their names."""
+    numbers = {name: number for number, name in enumerate(names)}
+    given = list(nodes)
+    for node in given:
+        if not isinstance(node, Hashable) or node not in numbers:
+            raise InvalidInputError(
+                f"{what} {short_repr(node)} is no node of the graph, whose first is {short_repr(names[0])}; name nodes"
+                " as the graph does."
+            )
+    return [numbers[node] for node in given]
+
+
+def as_edges(given: Any, what: str) -> np.ndarray:
+    """Return edges as an array `[E, 2]` of whole numbers from 0, or refuse them in a sentence."""
+    require_unmasked(what, given)
+    try:
+        edges = np.asarray(given if isinstance(given, np.ndarray) else list(given))
+    except (TypeError, ValueError):  # Nothing that can be counted through, or rows of several lengths.
+        raise InvalidInputError(
+            f"{what} is {short_repr(given)}, but (E, 2) whole numbers are needed: the two nodes of every edge."
+        ) from None
+    if edges.size == 0 and edges.dtype.kind == "f":
+        edges = np.zeros((0, 2), np.int64)
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{what} has shape {edges.shape} and type {edges.dtype}, but (E, 2) whole numbers are needed: the two nodes"
+            " of every edge."
+        )
+    if edges.size and edges.min() < 0:
+        raise InvalidInputError(f"{what} names node {int(edges.min())}, but nodes are numbered from 0.")
+    as_count(f"the largest node in {what}", int(edges.max(initial=0)))
+    return edges.astype(np.int64)
+
+
+def sorted_edges(edges: Int[np.ndarray, "E 2"], nodes: int) -> Int[np.ndarray, "F 2"]:
+    """Return edges in order, none twice: sorted as single numbers, ten times as fast as sorting pairs."""
+    return np.stack(np.divmod(np.unique(edges[:, 0] * nodes + edges[:, 1]), nodes), -1)
 
 
 def successor_table(
@@ -247,10 +314,91 @@ def _require_ways(edges: Int[np.ndarray, "E 2"], nodes: int, destinations: tuple
             )
 
 
-def _of_nodes(name: str, given: Any, nodes: int, axes: int) -> np.ndarray:
-    array = as_floats(name, given)
-    if array.ndim != axes or len(array) != nodes:
-        shape = "(N,)" if axes == 1 else "(N, d)"
-        raise InvalidInputError(f"{name} has shape {array.shape}, but {shape} is needed with N = {nodes} nodes.")
-    require_finite(name, array, ("node", "feature")[:axes])
-    return frozen(array)
+def read_graph(path: str | os.PathLike[str]) -> tuple[np.ndarray, int]:
+    r"""Return the edges of a file, `[E, 2]` from 0, and the number of nodes.
+
+    The file is one of the DIMACS challenges: a line `p NAME nodes edges`, then one edge a line, `u v`, `e u v` or
+    `a u v length`, nodes from 1. Lines that begin with c are comments. It may be compressed (.xz, .gz, .bz2).
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(f"{folder}/path.gr").write_text("p tw 3 2\n1 2\n2 3\n")
+        ...     edges, nodes = read_graph(f"{folder}/path.gr")
+        >>> edges.tolist(), nodes
+        ([[0, 1], [1, 2]], 3)
+    """
+    file = as_path(path)
+    unpack: Any = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}.get(file.suffix, bytes)
+    try:
+        lines = unpack(read_regular(file)).decode("ascii").splitlines()
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or one_line(error)
+        raise InvalidInputError(f"{path} cannot be read ({reason}); give the path of a DIMACS graph.") from None
+    lines = [line for line in lines if line.strip() and not line.startswith("c")]
+    first = lines[0].split() if lines else []
+    if len(first) < 4 or first[0] != "p" or not (first[2].isdecimal() and first[3].isdecimal()):
+        raise InvalidInputError(f"{path} does not begin with a line 'p NAME nodes edges', as DIMACS graphs do.")
+    nodes, count = int(first[2]), int(first[3])
+    kinds = {line[0] if line[0] in "ae" else "" for line in lines[1:]} or {""}
+    if len(kinds) > 1:
+        raise InvalidInputError(f"{path} writes its edges in several ways, but 'u v', 'e u v' or 'a u v w' is needed.")
+    columns = (0, 1) if kinds == {""} else (1, 2)
+    try:
+        text = io.StringIO("\n".join(lines[1:]))
+        edges = np.loadtxt(text, dtype=np.int64, usecols=columns, ndmin=2, comments=None) if count else np.zeros((0, 2))
+    except ValueError as error:
+        raise InvalidInputError(f"{path} has a line that is no edge of two nodes ({one_line(error)}).") from None
+    edges = edges.astype(np.int64).reshape(-1, 2)
+    if len(edges) != count:
+        raise InvalidInputError(f"{path} has {len(edges)} edges, but its first line says {count}; it was cut off.")
+    if edges.size and not (edges.min() >= 1 and edges.max() <= nodes):
+        node = int(edges.max() if edges.max() > nodes else edges.min())
+        raise InvalidInputError(f"{path} names node {node}, but nodes are numbered from 1 to {nodes}.")
+    return edges - 1, nodes
+
+
+def graph_positions(graph: Any, *, num_nodes: int | None = None, pivots: int = 60) -> Float[np.ndarray, "N 2"]:
+    r"""Return positions in the plane for a connected graph's nodes, in units of about an edge.
+
+    Let d(i,p) be the number of edges from node i to a few pivots p, spread over the graph. Were the nodes points in the
+    plane and these their distances, -d²/2 with its row and column means taken off would have rank two, and the products
+    with its leading singular vectors would be the positions (pivot multidimensional scaling; Brandes and Pich, 2006).
+    Of road graphs this is nearly so: rivers appear as gaps and bridges as threads.
+
+    Args:
+        graph: Edges, a sparse adjacency matrix or a graph of NetworkX, as in `from_graph`; directions do not count.
+        num_nodes: N; for edges, one more than the largest node if omitted.
+        pivots: The number of nodes from which distances are measured, at least two. It takes time and memory N·pivots.
+
+    Example:
+        >>> graph_positions([[0, 1], [1, 2], [2, 3]])[:, 0].round(6).tolist()  # A path lies on a line.
+        [-1.5, -0.5, 0.5, 1.5]
+    """
+    import scipy.sparse.csgraph  # Here, so that `import robustirl` stays light.
+
+    edges, nodes, _ = read_edges(graph, num_nodes)
+    count = min(as_count("the number of pivots", pivots, 2), nodes)
+    matrix = scipy.sparse.coo_array((np.ones(len(edges)), edges.T), shape=(nodes, nodes)).tocsr()
+    distances, chosen = np.zeros((nodes, count)), np.zeros(count, np.int64)
+    for number in range(count):  # Each pivot is as far from those before it as a node can be.
+        hops: Any = scipy.sparse.csgraph.dijkstra(matrix + matrix.T, indices=chosen[number], unweighted=True)
+        if not np.isfinite(hops).all():
+            raise InvalidInputError(
+                f"node {int(np.argmin(np.isfinite(hops)))} is not connected with node {int(chosen[number])}; lay out"
+                " the connected parts of the graph one by one."
+            )
+        distances[:, number] = hops
+        if number + 1 < count:
+            chosen[number + 1] = int(distances[:, : number + 1].min(1).argmax())
+    squares = distances**2
+    centered = -(squares - squares.mean(0) - squares.mean(1, keepdims=True) + squares.mean()) / 2
+    _, vectors = np.linalg.eigh(centered.T @ centered)
+    positions = centered @ vectors[:, ::-1][:, :2]
+    positions = np.pad(positions, ((0, 0), (0, 2 - positions.shape[1])))
+    # The sign of a singular vector is chance; the last node lies to the right and above.
+    positions *= np.where(positions[-1] < 0, -1, 1)
+    drawn = np.stack([np.hypot(*(positions - positions[pivot]).T) for pivot in chosen], -1)
+    size = float((drawn**2).sum())
+    return positions * (float((drawn * distances).sum()) / size if size > 0 else 1.0)

@@ -16,16 +16,20 @@ States that end an episode stay absorbing under all of them.
 
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robustirl._runtime import require_memory
+from robustirl._check import require_callable, require_kind, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, banded_or_lists, require_callable, require_kind
+from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, from_sparse
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)  # Those of the paper; `noise_model_names` has all of them.
-DENSE_GRID = 200  # States; up to here an array is faster than diagonals.
+MAX_DENSE_STATES = 200  # Up to here solvers invert matrices, for which an array is best.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Moves:
         targets: `[S, A]`, the state each move leads to, the state itself where a move is blocked.
         available: `[S, A]`, which moves are not blocked.
         absorbing: `[S]`, whether the state keeps whatever enters it.
-        dense: Whether to make an array `[S, A, S]`, or diagonals or lists of successors.
+        dense: Whether to make an array `[S, A, S]`, or a sparse matrix.
     """
 
     targets: np.ndarray
@@ -60,8 +64,7 @@ def register_noise_model(name: str, kernel: NoiseModel, evaluation: NoiseModel |
         evaluation: Makes the kernel in which returns are measured, if it differs.
 
     Example:
-        >>> register_noise_model("frozen", lambda moves, noise: _astray(
-        ...     moves.targets, moves.absorbing, 0.0, moves.available / 4, moves.dense, leaky=False))
+        >>> register_noise_model("frozen", lambda moves, noise: astray(moves, 0.0, moves.available / 4))
         >>> "frozen" in noise_model_names()
         True
         >>> unregister_noise_model("frozen")
@@ -104,86 +107,84 @@ def noisy_kernel(
         model: The name of a registered noise model.
         available: `[S, A]`, which moves are not blocked; all of them, if omitted.
         evaluation: Return the kernel in which returns are measured.
-        dense: Whether to make an array `[S, A, S]` of it, or diagonals or lists of successors; by size, if omitted.
+        dense: Whether to make an array `[S, A, S]` of it, or a sparse matrix; by size, if omitted.
     """
     if model not in _models:
         raise InvalidInputError(f"there is no noise model {model!r}; choose one of {', '.join(_models)}.")
-    _require_room(moves, _dense(moves, dense))
-    available = np.ones(moves.shape, bool) if available is None else available
-    return _models[model][evaluation](Moves(moves, available, absorbing, _dense(moves, dense)), noise)
-
-
-def _require_room(moves: np.ndarray, dense: bool) -> None:
-    """Refuse a world that will not fit before any of it is made."""
     states, actions = moves.shape
-    # While it is made, a kernel of diagonals takes some four times its (|A| + 1) |A| numbers a state.
-    needed = 8.0 * states * actions * (states if dense else 4 * (actions + 1))
+    full = states <= MAX_DENSE_STATES if dense is None else dense
+    # While it is made, a sparse kernel takes some four times its (|A| + 1) |A| numbers a state.
+    needed = 8.0 * states * actions * (states if full else 4 * (actions + 1))
     require_memory(needed, f"a world of {states} states and {actions} actions", "use a smaller one")
+    available = np.ones(moves.shape, bool) if available is None else available
+    return _models[model][evaluation](Moves(moves, available, absorbing, full), noise)
 
 
-def _dense(moves: np.ndarray, dense: bool | None) -> bool:
-    return len(moves) <= DENSE_GRID if dense is None else dense
+def sparse_rows(places: np.ndarray, chances: np.ndarray) -> "scipy.sparse.csr_array":
+    """Return the matrix `[S·A, S]` of lists of successors and their probabilities, both `[S, A, K]`.
 
-
-def _repeated(moves: np.ndarray) -> np.ndarray:
-    """Return which moves of a state lead where an earlier one leads already, `[S, A]`."""
-    same = moves[:, :, None] == moves[:, None, :]
-    return np.tril(same, -1).any(2)
-
-
-def _anywhere(moves: np.ndarray, absorbing: np.ndarray, noise: float, dense: bool) -> AbstractKernel:
-    """Return the kernel that leads anywhere with probability ε."""
-    states = len(moves)
-    weights = np.where(absorbing, 0.0, noise)
-    here = np.where(absorbing[:, None], np.arange(states)[:, None], moves)
-    if not dense:
-        base = banded_or_lists(here[..., None], np.ones((*moves.shape, 1)))
-        return base if noise == 0 else MixtureKernel(base, weights, np.full(states, 1 / states))
-    identity = np.eye(states)
-    kernel = (1 - noise) * identity[moves] + noise * np.full((states, states), 1 / states)[:, None, :]
-    kernel[absorbing] = identity[absorbing][:, None, :]
-    return DenseKernel(kernel)
-
-
-def _astray(
-    moves: np.ndarray, absorbing: np.ndarray, noise: float, shares: np.ndarray, dense: bool, *, leaky: bool
-) -> AbstractKernel:
-    """Return the kernel that draws, with probability ε, one of the state's own moves.
-
-    The moves are drawn by `shares`, `[S, A]`.
+    Example:
+        >>> sparse_rows(np.array([[[0, 1, 1]], [[1, 1, 1]]]), np.full((2, 1, 3), 1 / 4)).toarray().tolist()
+        [[0.25, 0.5], [0.0, 0.75]]
     """
-    states, actions = moves.shape
-    if dense:
-        identity = np.eye(states)
-        disturbance = np.einsum("sa,sat->st", shares, identity[moves])
-        kernel = (1 - noise) * identity[moves] + noise * disturbance[:, None, :]
-        kernel[absorbing] = identity[absorbing][:, None, :]
-        return DenseKernel(kernel, leaky=leaky)
-    targets = np.concatenate([moves[..., None], np.broadcast_to(moves[:, None, :], (states, actions, actions))], -1)
-    usual = np.full((states, actions, 1), 1 - noise)
-    weights = np.concatenate([usual, np.broadcast_to(noise * shares[:, None, :], (states, actions, actions))], -1)
-    targets[absorbing] = np.flatnonzero(absorbing)[:, None, None]
-    weights[absorbing] = np.eye(actions + 1)[0]
-    return banded_or_lists(targets, weights, leaky=leaky)
+    import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+    states, actions, length = places.shape
+    rows = np.repeat(np.arange(states * actions), length)
+    matrix = scipy.sparse.coo_array((chances.ravel(), (rows, places.ravel())), shape=(states * actions, states)).tocsr()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _uniform_state(moves: Moves, noise: float) -> AbstractKernel:
-    return _anywhere(moves.targets, moves.absorbing, noise, moves.dense)
+    """Lead anywhere with probability ε."""
+    states = len(moves.targets)
+    here = np.where(moves.absorbing[:, None], np.arange(states)[:, None], moves.targets)
+    if not moves.dense:
+        base: Any = from_sparse(sparse_rows(here[..., None], np.ones((*here.shape, 1))), num_actions=here.shape[1])
+        weights = np.where(moves.absorbing, 0.0, noise)
+        return base if noise == 0 else MixtureKernel(base, weights, np.full(states, 1 / states))
+    identity = np.eye(states)
+    kernel = (1 - noise) * identity[moves.targets] + noise * np.full((states, states), 1 / states)[:, None, :]
+    kernel[moves.absorbing] = identity[moves.absorbing][:, None, :]
+    return DenseKernel(kernel)
+
+
+def astray(moves: Moves, noise: float, shares: np.ndarray, *, leaky: bool = False) -> AbstractKernel:
+    """Return the kernel that takes, with probability ε, one of the state's own moves instead of the chosen one.
+
+    The moves are drawn by `shares`, `[S, A]`. A leaky kernel is always an array.
+    """
+    targets, absorbing = moves.targets, moves.absorbing
+    states, actions = targets.shape
+    if moves.dense or leaky:
+        identity = np.eye(states)
+        disturbance = np.einsum("sa,sat->st", shares, identity[targets])
+        kernel = (1 - noise) * identity[targets] + noise * disturbance[:, None, :]
+        kernel[absorbing] = identity[absorbing][:, None, :]
+        return DenseKernel(kernel, leaky=leaky)
+    others = np.broadcast_to(targets[:, None, :], (states, actions, actions))
+    places = np.concatenate([targets[..., None], others], -1)
+    chances = np.concatenate(
+        [np.full((states, actions, 1), 1 - noise), np.broadcast_to(noise * shares[:, None, :], others.shape)], -1
+    )
+    places[absorbing] = np.flatnonzero(absorbing)[:, None, None]
+    chances[absorbing] = np.eye(actions + 1)[0]
+    return from_sparse(sparse_rows(places, chances), num_actions=actions)
 
 
 def _uniform_action(moves: Moves, noise: float) -> AbstractKernel:
-    shares = np.full(moves.targets.shape, 1 / moves.targets.shape[1])
-    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=False)
+    return astray(moves, noise, np.full(moves.targets.shape, 1 / moves.targets.shape[1]))
 
 
 def _published(moves: Moves, noise: float) -> AbstractKernel:
-    shares = np.where(_repeated(moves.targets), 0.0, 1 / moves.targets.shape[1])
-    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=True)
+    same = moves.targets[:, :, None] == moves.targets[:, None, :]
+    repeated = np.tril(same, -1).any(2)  # Moves that lead where an earlier one of the state leads already.
+    return astray(moves, noise, np.where(repeated, 0.0, 1 / moves.targets.shape[1]), leaky=True)
 
 
 def _published_evaluation(moves: Moves, noise: float) -> AbstractKernel:
-    shares = moves.available / moves.available.sum(1, keepdims=True)
-    return _astray(moves.targets, moves.absorbing, noise, shares, moves.dense, leaky=False)
+    return astray(moves, noise, moves.available / moves.available.sum(1, keepdims=True))
 
 
 register_noise_model(UNIFORM_STATE, _uniform_state)

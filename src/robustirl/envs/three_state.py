@@ -9,8 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from robustirl.envs.environment import Environment
-from robustirl.envs.registry import register
+from robustirl.envs.registry import Environment, register
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, require_discount
 

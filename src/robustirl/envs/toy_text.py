@@ -21,7 +21,7 @@ import functools
 import numpy as np
 
 from robustirl.envs.registry import register
-from robustirl.envs.tabular import Outcomes, TabularEnvironment, blend
+from robustirl.envs.tables import Outcomes, TabularEnvironment, blend
 from robustirl.errors import InvalidInputError
 
 SLIP, WIND, RAIN = "slip", "wind", "rain"
@@ -31,6 +31,7 @@ LAKES: dict[str, tuple[str, ...]] = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),
     "8x8": ("SFFFFFFF", "FFFFFFFF", "FFFHFFFF", "FFFFFHFF", "FFFHFFFF", "FHHFFFHF", "FHFFHFHF", "FFFHFFFG"),
 }
+LETTERS = {"S": "ice", "F": "ice", "H": "hole", "G": "goal"}
 LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 
 
@@ -53,7 +54,7 @@ def frozen_lake(
         (17, ('slip', 'uniform-state', 'uniform-action'))
     """
     letters = _letters(lake)
-    size, end = letters.size, letters.size
+    end = letters.size
     over = np.append(np.isin(letters.ravel(), ["H", "G"]), True)
     moves = np.vstack([_grid_moves(letters.shape, (LEFT, DOWN, RIGHT, UP)), np.full(4, end)])  # pyright: ignore[reportArgumentType]
     moves[over] = end
@@ -66,7 +67,12 @@ def frozen_lake(
         discount=discount,
         disturbances={SLIP: _sideways(Outcomes.certain(moves), [3, 0, 1, 2], [1, 2, 3, 0])},
         calm=over,
-        shape=(size // letters.shape[1], letters.shape[1]),
+        grid=letters.shape,  # pyright: ignore[reportArgumentType]
+        last=end,
+        words={
+            "classes": (*(LETTERS[letter] for letter in letters.ravel().tolist()), "over"),
+            "action_names": ("left", "down", "right", "up"),
+        },
     )
 
 
@@ -100,7 +106,11 @@ def cliff_walking(*, name: str = "cliff-walking", discount: float = 0.99) -> Tab
             SLIP: _sideways(table, [3, 0, 1, 2], [1, 2, 3, 0]),
             WIND: Outcomes(below[table.next_states], table.probabilities),
         },
-        shape=shape,
+        grid=shape,
+        words={
+            "classes": tuple({-1.0: "ground", -100.0: "cliff", 0.0: "goal"}[pay] for pay in rewards.tolist()),
+            "action_names": ("up", "right", "down", "left"),
+        },
     )
 
 
@@ -163,6 +173,8 @@ def taxi(*, name: str = "taxi", discount: float = 0.99) -> TabularEnvironment:
         initial=starts / starts.sum(),
         discount=discount,
         disturbances={RAIN: _sideways(table, left, right)},
+        last=500,
+        words={"action_names": ("south", "north", "east", "west", "pick up", "drop off")},
     )
 
 

@@ -10,7 +10,9 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Patch
 
-from robustirl.envs import MOVES, GridWorld, ObjectWorld
+from robustirl.envs import GridWorld
+from robustirl.envs.gridworld import MOVES
+from robustirl.envs.objectworld import ObjectWorld
 from robustirl.plotting.arrows import draw_moves
 
 MAX_KEY = 4

@@ -7,7 +7,9 @@ from typing import Any
 
 from robustirl import envs
 from robustirl._runtime import one_line, short_repr
-from robustirl.envs import SUFFIX, Environment, FixedWorld, from_gymnasium
+from robustirl.envs import Environment, from_gymnasium
+from robustirl.envs.registry import FixedWorld
+from robustirl.envs.tables import SUFFIX
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 
@@ -44,7 +46,7 @@ def find_environment(
         'gridworld-4'
     """
     options: dict[str, Any] = dict(arguments or {}) | ({} if discount is None else {"discount": discount})
-    if name in (*envs.names(), *envs.recorded_names()):
+    if name in (*envs.names(), *envs.registry.recorded_names()):
         return envs.make(name, **options)
     if name.endswith(SUFFIX):
         if arguments:

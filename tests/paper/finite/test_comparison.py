@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.paper.finite import comparison, reproduce
 from robustirl.paper.finite.comparison import CPU_BATCH, Cell, Explanation, explain
 from robustirl.paper.finite.specs import RunSpec

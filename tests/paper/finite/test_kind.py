@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.paper.finite.kind import FINITE
 from robustirl.paper.finite.specs import RunSpec
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.paper.finite import reproduce
 from robustirl.paper.finite.comparison import Explanation

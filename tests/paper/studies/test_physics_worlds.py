@@ -6,7 +6,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from robustirl.envs.physics.gymnasium_models import MODELS
+from robustirl.envs.mujoco import MODELS
 from robustirl.errors import InvalidInputError
 from robustirl.paper.studies import physics_worlds
 from robustirl.paper.studies.physics_worlds import ONE_STEP, SCALES, engine_of, make_world, scale_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robustirl.demonstrations.trajectories import Demonstrations
-from robustirl.envs import RecordedStates, require_gymnasium
+from robustirl.envs.gymnasium import RecordedStates, require_gymnasium
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import checks
 from robustirl.types import ArrayLike

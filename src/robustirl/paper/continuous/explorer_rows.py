@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from robustirl.envs import GOAL, START, TRUE_WEIGHTS
+from robustirl.envs.gaussian_grid import GOAL, START, TRUE_WEIGHTS
 from robustirl.explorer import Pool, RowMaker, RunView, register_view
 from robustirl.paper.continuous.specs import SCALES, ContinuousSpec, ExpertSpec
 from robustirl.sweeps import RunResult, Store

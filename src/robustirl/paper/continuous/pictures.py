@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from robustirl.envs import TOWARDS_ORIGIN
+from robustirl.envs.gaussian_grid import TOWARDS_ORIGIN
 from robustirl.paper.continuous.kind import CONTINUOUS, EXPERT
 from robustirl.paper.continuous.specs import ContinuousRecord, ContinuousSpec, ExpertRecord
 from robustirl.paper.continuous.statistics import best_robust_alpha, cell_statistics

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robustirl._runtime import write_atomically
-from robustirl.envs import TOWARDS_ORIGIN
+from robustirl.envs.gaussian_grid import TOWARDS_ORIGIN
 from robustirl.paper.continuous.pictures import PICTURES, comparable, experts, learners
 from robustirl.paper.continuous.statistics import CellStatistics, Estimate, best_robust_alpha, cell_statistics
 from robustirl.paper.published import PublishedContinuous, published_expert_returns

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from robustirl.control import EXPERT, PolicyGradientConfig
-from robustirl.envs import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN, GaussianGrid
+from robustirl.envs import GaussianGrid
+from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER, RelativeEntropyConfig
 from robustirl.mdp import as_alpha, as_count, as_seed

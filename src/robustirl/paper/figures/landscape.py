@@ -13,7 +13,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from robustirl.envs import GOAL, START, GaussianGrid
+from robustirl.envs import GaussianGrid
+from robustirl.envs.gaussian_grid import GOAL, START
 from robustirl.plotting import STANDARD, STYLE, bare
 from robustirl.sweeps import RunResult
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robustirl import envs
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS, PAPER_EXPERT_NOISES, Record, RunSpec, grid_of_specs
@@ -103,7 +103,7 @@ def _returns(grid: Grid, model: str, records: Sequence[Record], *, best_only: bo
             from robustirl.paper import figures
 
             environment = own[0].spec.make_environment()
-            known = None if isinstance(environment, envs.ObjectWorld) else published  # Their layout of objects is lost.
+            known = None if isinstance(environment, envs.objectworld.ObjectWorld) else published
             note = f"noise model: {model}" + layouts_note(own)
             return figures.figure_returns(environment, own, known, note, best_only=best_only)
 

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl import envs
-from robustirl.envs import GridWorld, ObjectWorld
+from robustirl.envs import GridWorld
+from robustirl.envs.objectworld import ObjectWorld
 from robustirl.explorer import Pool, RunView, register_view
 from robustirl.mdp import dynamics_distance
 from robustirl.paper.finite.context import ExperimentContext

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Hashable
 
 from robustirl import envs
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import Record, RunSpec
 from robustirl.sweeps import Kind, register

@@ -9,7 +9,7 @@ import numpy as np
 
 from robustirl import envs
 from robustirl._runtime import write_atomically
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite import catalog
 from robustirl.paper.finite.comparison import Cell, Explanation, compare

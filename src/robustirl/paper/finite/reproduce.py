@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robustirl._runtime import read_regular, write_atomically
-from robustirl.envs import PUBLISHED
+from robustirl.envs.noise import PUBLISHED
 from robustirl.paper.finite import catalog
 from robustirl.paper.finite.catalog import Experiment, Grid
 from robustirl.paper.finite.comparison import Explanation, compare, explain

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robustirl import envs
-from robustirl.envs import NOISE_MODELS, PUBLISHED
+from robustirl.envs.noise import NOISE_MODELS, PUBLISHED
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.paper.finite.context import ExperimentContext

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robustirl.envs import UNIFORM_ACTION, UNIFORM_STATE
+from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_count
 from robustirl.paper.finite.specs import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from robustirl import envs
-from robustirl.envs import UNIFORM_STATE
+from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import (

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Sequence
 
 from robustirl import envs
-from robustirl.envs import NOISE_MODELS
+from robustirl.envs.noise import NOISE_MODELS
 from robustirl.irl import PAPER_STEPS
 from robustirl.paper.finite.context import ExperimentContext
 from robustirl.paper.finite.specs import PAPER_EXPERT_NOISES, PAPER_LEARNER_NOISES, RunSpec

@@ -85,7 +85,7 @@ def _require_number(option: str, name: str, value: float) -> None:
 CHOICES: dict[str, Callable[[], Collection[str]]] = {
     "environment": envs.names,
     "environments": envs.names,
-    "noise_model": envs.noise_model_names,
-    "noise_models": envs.noise_model_names,
+    "noise_model": envs.noise.noise_model_names,
+    "noise_models": envs.noise.noise_model_names,
 }
 """Where the words of an option are one of a few."""

@@ -7,7 +7,7 @@ then judged in its own world by the true reward. The robust learner reads α off
 import dataclasses
 from collections.abc import Sequence
 
-from robustirl.envs import UNIFORM_STATE
+from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_count
 from robustirl.paper.finite.specs import RunSpec

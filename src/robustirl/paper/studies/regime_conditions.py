@@ -8,7 +8,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from robustirl.control import EXPERT, PolicyGradientConfig, RewardedWorld
-from robustirl.envs import AWAY_FROM_ORIGIN, PUBLISHED_SCALES, UNIFORM_ACTION, GaussianGrid, pendulum
+from robustirl.envs import GaussianGrid, physics
+from robustirl.envs.bodies import pendulum_features
+from robustirl.envs.gaussian_grid import AWAY_FROM_ORIGIN, PUBLISHED_SCALES
+from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER, RelativeEntropyConfig
 from robustirl.paper.continuous.specs import ALGORITHMS
@@ -142,8 +145,8 @@ def pendulum_sweep() -> list[Condition]:
         Condition(
             "pendulum",
             name,
-            pendulum(gravity=WEAK_GRAVITY),
-            pendulum(gravity=WEAK_GRAVITY, **changes),
+            physics.make("pendulum", gravity=WEAK_GRAVITY, features=pendulum_features),
+            physics.make("pendulum", gravity=WEAK_GRAVITY, features=pendulum_features, **changes),
             alphas=(1.0, 0.95, 0.85),
             config=config,
             training=BALANCE,
