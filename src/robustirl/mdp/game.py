@@ -4,9 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl._runtime import DeviceModule, as_float, in_working_precision, short_value, working_dtype
+from robustirl._check import as_floats, as_number_within, concrete, place, require_shape, shape_of
+from robustirl._jax import DeviceModule, as_float, in_working_precision, working_dtype
+from robustirl._show import short_value
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import checks
 from robustirl.mdp.mdp import MDP, as_world, world_in_words
 from robustirl.types import ArrayLike
 
@@ -45,7 +46,7 @@ def as_alpha(alpha: ArrayLike) -> Float[Array, ""]:
 
     It is the probability that the player's action is the one executed.
     """
-    return checks.as_number_within("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
+    return as_number_within("alpha", alpha, "0 < alpha <= 1", lambda x: 0 < x <= 1)
 
 
 def as_local_alpha(alpha: ArrayLike, mdp: MDP) -> Float[Array, ""] | Float[Array, "S A"]:
@@ -57,19 +58,18 @@ def as_local_alpha(alpha: ArrayLike, mdp: MDP) -> Float[Array, ""] | Float[Array
         >>> as_local_alpha([0.5, 1.0], MDP([[[1.0, 0.0]], [[0.0, 1.0]]], discount=0.5)).tolist()
         [[0.5], [1.0]]
     """
-    axes = len(checks.shape_of("alpha", alpha))
+    axes = len(shape_of("alpha", alpha))
     if axes == 0:
         return as_alpha(alpha)
     size = mdp.mask.shape
-    checks.require_shape("alpha", alpha, size if axes > 1 else size[:1], "states, actions; or states; or one number")
-    if checks.concrete(alpha):
-        array = checks.as_floats("alpha", alpha)
+    require_shape("alpha", alpha, size if axes > 1 else size[:1], "states, actions; or states; or one number")
+    if concrete(alpha):
+        array = as_floats("alpha", alpha)
         bad = ~((array > 0) & (array <= 1))
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             raise InvalidInputError(
-                f"alpha at {checks.place(index)} is {float(array[index])!r}, but numbers with 0 < alpha <= 1 are"
-                " needed."
+                f"alpha at {place(index)} is {float(array[index])!r}, but numbers with 0 < alpha <= 1 are needed."
             )
         alpha = array
     values = as_float(alpha)

@@ -1,34 +1,51 @@
 """Transition kernels T(s'|s,a) behind one interface.
 
-Algorithms need three products of a kernel: the expected next value of every state-action pair, where a measure over
-pairs goes in one step, and the Markov chain of a policy. Direct solvers and estimators also ask how it is stored
-(`diagonals`, `rank_one`, `successor_lists`). No module outside this package asks for the type of a kernel.
+A kernel is three products, all linear and all in working precision:
+
+    expect(V)(s,a) = Σ_s' T(s'|s,a) V(s')          what comes next is worth
+    push(μ)(s')    = Σ_{s,a} μ(s,a) T(s'|s,a)      where a measure over pairs goes: the adjoint of `expect`
+    chain(π)       = Σ_a π(a|s) T(s'|s,a)          the Markov chain P_π of a policy
+
+How it is stored (`dense`, `lists`, `mixture`) is chosen once, by `robustirl.mdp.builders`; nobody outside this package
+asks for it. A kernel is a pytree and an argument of compiled programs, never a constant in them.
 """
 
 import abc
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import DeviceModule, as_float, sum_tolerance, warn_renamed
+from robustirl._check import concrete, require_memory, sum_tolerance
+from robustirl._jax import DeviceModule, as_float
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import checks
-from robustirl.mdp.chains import AbstractChain, DenseChain, RankOne
-from robustirl.mdp.halves import AbstractHalves
-from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-    from robustirl.mdp.successors import SuccessorKernel
 
+class AbstractChain(DeviceModule):
+    """The Markov chain of a policy, P_π(s'|s) = Σ_a π(a|s) T(s'|s,a), made for many products."""
 
-MOST_WRITTEN_OUT = 64  # Actions whose sum is written out; longer sums would take minutes to compile.
+    @abc.abstractmethod
+    def expect(self, value: Float[Array, " S"]) -> Float[Array, " S"]:
+        """Return Σ_s' P_π(s'|s) V(s')."""
+
+    @abc.abstractmethod
+    def push(self, measure: Float[Array, " S"]) -> Float[Array, " S"]:
+        """Return Σ_s μ(s) P_π(s'|s), the adjoint of `expect`."""
+
+    @abc.abstractmethod
+    def dense(self) -> Float[Array, "S S"]:
+        """Return the chain as a matrix."""
+
+    def to_sparse(self) -> "scipy.sparse.csr_array":
+        """Return the chain as a sparse matrix `[S, S]` on the host; do not call it inside `jit`."""
+        import scipy.sparse  # Here, so that `import robustirl` stays light.
+
+        return scipy.sparse.csr_array(np.asarray(self.dense()))
 
 
 class AbstractKernel(DeviceModule):
@@ -58,57 +75,52 @@ class AbstractKernel(DeviceModule):
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
         """Return the expected next value, Σ_s' T(s'|s,a) V(s')."""
 
-    def columns(self, value: Float[Array, " S"]) -> list[Float[Array, " S"]]:
-        """Return `expect` as one vector for each action, the fastest layout for large worlds."""
-        expected = self.expect(value)
-        return [expected[:, a] for a in range(self.num_actions)]
-
     @abc.abstractmethod
     def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a).
-
-        This is the adjoint of `expect`.
-        """
+        """Return where a measure over pairs goes in one step, Σ_{s,a} μ(s,a) T(s'|s,a): the adjoint of `expect`."""
 
     @abc.abstractmethod
-    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> AbstractChain:
-        """Return Σ_a μ_a(s) T(s'|s,a): the chain of the policy whose columns π(a|·) are the shares."""
+    def chain(self, policy: Float[Array, "S A"]) -> AbstractChain:
+        """Return Σ_a π(a|s) T(s'|s,a); the weights of the actions may be any numbers."""
 
     @abc.abstractmethod
-    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        """Return the chain of a policy as a matrix, P_π(s,s') = Σ_a π(a|s) T(s'|s,a)."""
-
-    @abc.abstractmethod
-    def row_sums(self) -> Float[Array, "S A"]:
-        """Return Σ_s' T(s'|s,a): one, or zero where there is no such action."""
-
     def available(self) -> Bool[Array, "S A"]:
         """Return which actions exist: those whose rows are not all zeros."""
-        sums = self.row_sums()
-        return jax.device_put(np.asarray(sums) > 0) if checks.in_host_memory(sums) else sums > 0
 
     @abc.abstractmethod
-    def self_transitions(self) -> Float[Array, "S A"]:
-        """Return T(s|s,a), the probability of staying in a state."""
-
-    @abc.abstractmethod
-    def row_distances(self, other: "AbstractKernel") -> Float[Array, "S A"]:
-        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair."""
-
-    @abc.abstractmethod
-    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
-        """Draw a successor of each (state, action)."""
+    def dense(self) -> Float[Array, "S A S"]:
+        """Return the kernel as an array, which takes |S|² |A| numbers."""
 
     @abc.abstractmethod
     def to_sparse(self) -> "scipy.sparse.csr_array":
-        """Return one sparse matrix `[S·A, S]` on the host whose row s·|A| + a is T(·|s,a).
+        """Return a sparse matrix `[S·A, S]` on the host whose row s·|A| + a is T(·|s,a); not inside `jit`."""
 
-        Do not call it inside `jit`.
-        """
+    def row_sums(self) -> Float[Array, "S A"]:
+        """Return Σ_s' T(s'|s,a): one, or zero where there is no such action."""
+        return self.expect(jnp.ones(self.num_states, as_float(0).dtype))
 
-    @abc.abstractmethod
-    def to_array(self) -> Float[Array, "S A S"]:
-        """Return the kernel as an array, which takes |S|² |A| numbers."""
+    def self_transitions(self) -> Float[Array, "S A"]:
+        """Return T(s|s,a), the probability of staying in a state; not inside `jit`."""
+        shape = self.num_states, self.num_actions
+        rows = np.arange(self.num_states * self.num_actions)
+        return as_float(np.asarray(self.to_sparse()[rows, rows // self.num_actions]).reshape(shape))
+
+    def row_distances(self, other: "AbstractKernel") -> Float[Array, "S A"]:
+        """Return ‖T(·|s,a) - T'(·|s,a)‖₁ for every pair: from sparse rows on the host, or inside `jit` from arrays."""
+        require_same_size(self, other)
+        if not concrete(self, other):
+            return jnp.abs(self.dense() - other.dense()).sum(-1)
+        (own, weight, anywhere), (theirs, other_weight, elsewhere) = self._split(), other._split()
+        if anywhere is None or elsewhere is None or np.array_equal(anywhere, elsewhere):
+            shared = elsewhere if anywhere is None else anywhere
+            apart = _distances(own - theirs, weight - other_weight, shared)
+        else:
+            apart = np.asarray(abs(self.to_sparse() - other.to_sparse()).sum(1)).ravel()
+        return as_float(apart.reshape(self.num_states, self.num_actions))
+
+    def _split(self) -> "tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray | None]":
+        """Return B `[S·A, S]`, w `[S·A]` and u `[S]` with T = B + w uᵀ; u is None where w is zero."""
+        return self.to_sparse(), np.zeros(self.num_states * self.num_actions), None
 
     @abc.abstractmethod
     def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
@@ -118,206 +130,19 @@ class AbstractKernel(DeviceModule):
         one state of lowest value. Rows of zeros stay; `worst_case(-value, radius)` has the highest expected values.
         """
 
-    @property
-    def diagonals(self) -> tuple[int, ...] | None:
-        """Return the distances s' - s of all moves, if the kernel is stored by them.
 
-        Moves of the rank-one part are left out.
-        """
-        return None
-
-    def rank_one(self) -> RankOne | None:
-        """Return the rank-one part, if the kernel is stored with one.
-
-        Then T = (1-w) B + w u wherever there is an action.
-        """
-        return None
-
-    def halves(self) -> AbstractHalves | None:
-        """Return the kernel cut by a set of states that do not lead to one another (`halves.py`).
-
-        The result is None if no such set is known.
-        """
-        return None
-
-    def successor_lists(self) -> "SuccessorKernel | None":
-        """Return B, the kernel without its rank-one part, as lists of successors.
-
-        The result is None if B has no short lists.
-        """
-        return None
-
-    def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
-        """Return a function of `first` and `last` that gives the rows of these states.
-
-        The rows are an array on the host.
-        """
-        matrix = self.to_sparse()
-        actions, states = self.num_actions, self.num_states
-
-        def read(first: int, last: int) -> Float[np.ndarray, "n A S"]:
-            return matrix[first * actions : last * actions].toarray().reshape(last - first, actions, states)
-
-        return read
-
-    def padded(self, states: int, actions: int) -> "AbstractKernel | None":
-        """Return this kernel among more states and actions, built on the host.
-
-        The result is None if the kernel cannot be padded. The further states are reached from nowhere else and are left
-        by nothing: action 0 stays in them. Further actions have rows of zeros.
-        """
-        del states, actions
-        return None
-
-    def extended(self, states: int) -> "AbstractKernel":
-        """Return this kernel among more states, as it is stored and built on the host.
-
-        See `padded` for what the further states do. In difference to `padded` it is for worlds of any size, and raises
-        where a kernel cannot be extended.
-        """
-        del states
-        raise InvalidInputError(f"a {type(self).__name__} cannot be given further states; make lists of it first.")
-
-    def order_key(self) -> Array | None:
-        """Return an array that exists as long as this kernel; None if the order is fixed.
-
-        A kernel that returns an array implements `reordered`.
-        """
-        return None
-
-    def neighbors(self) -> "scipy.sparse.csr_array":
-        """Return which states lead to which, as a sparse matrix `[S, S]` on the host.
-
-        Do not call it inside `jit`.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
-
-    def reordered(self, order: Int[np.ndarray, " S"], rank: Int[np.ndarray, " S"]) -> "AbstractKernel":
-        """Return the kernel in another order of states.
-
-        Place i has state `order[i]`, and state s has place `rank[s]`.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has a fixed order of states")
-
-    def staying(self) -> Float[Array, "S A"]:
-        """Return `self_transitions()`, under its name of version 0.1."""
-        warn_renamed("kernel.staying()")
-        return self.self_transitions()
-
-    def tilted(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "AbstractKernel":
-        """Return `worst_case(value, radius)`, under its name of version 0.1."""
-        warn_renamed("kernel.tilted(value, radius)")
-        return self.worst_case(value, radius)
-
-
-class DenseKernel(AbstractKernel):
-    """A kernel stored as one array `[S, A, S]`.
-
-    Args:
-        probabilities: T(s'|s,a) at `[s, a, s']`. A row of zeros says that the action does not exist there.
-        leaky: Accept rows that sum to less than one. Only the paper's own published experiments need this
-            (see `robustirl.envs.noise`); everywhere else such a row is an error.
-
-    Example:
-        >>> kernel = DenseKernel([[[0.75, 0.25]], [[0.0, 1.0]]])
-        >>> kernel.expect(jnp.array([1.0, 3.0])).tolist()
-        [[1.5], [3.0]]
-    """
-
-    probabilities: Float[Array, "S A S"]
-    leaky: bool = eqx.field(static=True)
-
-    def __init__(self, probabilities: ArrayLike, *, leaky: bool = False):
-        if checks.concrete(probabilities):
-            array = checks.as_floats("the transition kernel", probabilities)
-            _check_kernel(array, leaky)
-            probabilities = array if leaky else checks.normalized(array)
-        self.probabilities = as_float(probabilities)
-        self.leaky = leaky
-
-    @property
-    def num_states(self) -> int:
-        return self.probabilities.shape[0]
-
-    @property
-    def num_actions(self) -> int:
-        return self.probabilities.shape[1]
-
-    def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
-        return jnp.einsum("sat,t->sa", self.probabilities, value)
-
-    def push(self, measure: Float[Array, "S A"]) -> Float[Array, " S"]:
-        # As one vector-matrix product: XLA's CPU backend is seven times slower on the contraction as written.
-        return measure.reshape(-1) @ self.probabilities.reshape(-1, self.num_states)
-
-    def chain(self, shares: Sequence[Float[Array, " S"]] | Float[Array, "A S"]) -> DenseChain:
-        return DenseChain(self.policy_matrix(jnp.stack(shares, -1)))
-
-    def policy_matrix(self, policy: Float[Array, "S A"]) -> Float[Array, "S S"]:
-        rows, actions = self.probabilities, range(self.num_actions)
-        if checks.concrete(policy, rows) and jax.default_backend() == "cpu":  # Without ten programs for every size.
-            shares, table = np.asarray(policy), np.asarray(rows)
-            return jax.device_put(sum(shares[:, a, None] * table[:, a] for a in actions))
-        if self.num_actions > MOST_WRITTEN_OUT:
-            return jnp.einsum("sa,sat->st", policy, rows)
-        # A sum over few actions, written out: XLA fuses it into one pass over the array, where the
-        # contraction would become |S| tiny matrix products.
-        return sum(policy[:, a, None] * rows[:, a] for a in actions)  # pyright: ignore[reportReturnType]
-
-    def row_sums(self) -> Float[Array, "S A"]:
-        return self.probabilities.sum(-1)
-
-    def available(self) -> Bool[Array, "S A"]:
-        if not checks.concrete(self.probabilities) or jax.default_backend() != "cpu":
-            return super().available()
-        return jax.device_put(np.asarray(self.probabilities).any(-1))  # Without a program for every size of world.
-
-    def padded(self, states: int, actions: int) -> "DenseKernel":
-        size, width, _ = self.probabilities.shape
-        array = np.zeros((states, actions, states), self.probabilities.dtype)
-        array[:size, :width, :size] = self.probabilities
-        further = np.arange(size, states)
-        array[further, 0, further] = 1
-        return eqx.tree_at(lambda kernel: kernel.probabilities, self, as_float(array))
-
-    def self_transitions(self) -> Float[Array, "S A"]:
-        if checks.in_host_memory(self.probabilities):
-            return jax.device_put(np.diagonal(self.probabilities, axis1=0, axis2=2).T)
-        return jnp.diagonal(self.probabilities, axis1=0, axis2=2).T
-
-    def row_distances(self, other: AbstractKernel) -> Float[Array, "S A"]:
-        require_same_size(self, other)
-        if not isinstance(other, DenseKernel):
-            return other.row_distances(self)
-        return jnp.abs(self.probabilities - other.probabilities).sum(-1)
-
-    def sample(self, states: Int[Array, "*n"], actions: Int[Array, "*n"], *, key: PRNGKeyArray) -> Int[Array, "*n"]:
-        if self.leaky:
-            raise InvalidInputError(
-                "a leaky kernel cannot be sampled, because its rows sum to less than 1;"
-                " sample the evaluation world of the same environment instead."
-            )
-        return jax.random.categorical(key, jnp.log(self.probabilities[states, actions]))
-
-    def to_sparse(self) -> "scipy.sparse.csr_array":
-        import scipy.sparse  # Here, so that `import robustirl` stays light.
-
-        return scipy.sparse.csr_array(np.asarray(self.probabilities).reshape(-1, self.num_states))
-
-    def to_array(self) -> Float[Array, "S A S"]:
-        return self.probabilities
-
-    def row_reader(self) -> Callable[[int, int], Float[np.ndarray, "n A S"]]:
-        array = np.asarray(self.probabilities)
-        return lambda first, last: array[first:last]
-
-    def worst_case(self, value: Float[Array, " S"], radius: Float[Array, "S A"]) -> "DenseKernel":
-        falling = jnp.argsort(-value)  # One order of the states serves all rows.
-        mass = self.probabilities[..., falling]
-        higher = jnp.cumsum(mass, axis=-1) - mass
-        taken = jnp.clip(radius[..., None] / 2 - higher, 0, mass)
-        moved = (mass - taken).at[..., -1].add(taken.sum(-1))  # What the lowest itself gives it gets back.
-        return DenseKernel(moved[..., jnp.argsort(falling)], leaky=self.leaky)
+def _distances(
+    difference: "scipy.sparse.csr_array", weight: np.ndarray, anywhere: np.ndarray | None
+) -> Float[np.ndarray, " N"]:
+    """Return the ℓ1 norms of the rows of D + w uᵀ without writing them out; u sums to one."""
+    if anywhere is None:
+        return np.asarray(abs(difference).sum(1)).ravel()
+    entries = difference.tocoo()
+    rows, columns = entries.coords
+    spread = weight[rows] * anywhere[columns]
+    return np.abs(weight) + np.bincount(
+        rows, np.abs(entries.data + spread) - np.abs(spread), minlength=difference.shape[0]
+    )
 
 
 def require_same_size(first: AbstractKernel, second: AbstractKernel) -> None:
@@ -330,22 +155,8 @@ def require_same_size(first: AbstractKernel, second: AbstractKernel) -> None:
         )
 
 
-def _check_kernel(array: np.ndarray, leaky: bool) -> None:
-    shape = array.shape
-    if array.ndim != 3 or shape[0] != shape[2] or 0 in shape:
-        raise InvalidInputError(
-            f"the transition kernel has shape {shape}, but (S, A, S) is needed with at least one state and action;"
-            " entry [s, a, t] is the probability of moving from s to t by a."
-        )
-    checks.require_probabilities("the transition kernel", array)
-    require_row_sums(array.sum(-1), leaky)
-
-
-def require_row_sums(sums: np.ndarray, leaky: bool) -> None:
-    """Refuse rows T(·|s,a) that sum to neither one nor zero.
-
-    In a leaky kernel, refuse only rows that sum to more than one.
-    """
+def require_row_sums(sums: Float[np.ndarray, "S A"], *, leaky: bool) -> None:
+    """Refuse rows T(·|s,a) that sum to neither one nor zero; in a leaky kernel only those that sum to more than one."""
     tolerance = sum_tolerance(sums.dtype)
     bad = sums > 1 + tolerance if leaky else (np.abs(sums - 1) > tolerance) & (sums != 0)
     if bad.any():
@@ -355,3 +166,8 @@ def require_row_sums(sums: np.ndarray, leaky: bool) -> None:
             f" {'at most 1' if leaky else '1'};"
             " divide it by its sum, or set it to zeros if the action does not exist there."
         )
+
+
+def require_dense(states: int, rows: int) -> None:
+    """Refuse a matrix of so many rows that memory will not hold."""
+    require_memory(8.0 * rows * states, f"a matrix of {rows} x {states} numbers", "this is for smaller worlds")
