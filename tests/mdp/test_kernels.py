@@ -12,7 +12,7 @@ from robustirl._jax import single_precision
 from robustirl.mdp import MDP
 from robustirl.mdp.dense import DenseKernel
 from robustirl.mdp.lists import EntryKernel, ListKernel
-from robustirl.mdp.mixture import MixtureKernel
+from robustirl.mdp.mixtures import MixtureKernel
 from tests.strategies import generators, undisturbed_randomness
 
 STATES, ACTIONS = 11, 3

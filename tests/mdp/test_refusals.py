@@ -13,7 +13,7 @@ from robustirl.mdp import MDP, MarkovGame, dynamics_distance, from_function, fro
 from robustirl.mdp.builders import from_successors
 from robustirl.mdp.dense import DenseKernel
 from robustirl.mdp.mdp import as_world, require_discount
-from robustirl.mdp.mixture import MixtureKernel
+from robustirl.mdp.mixtures import MixtureKernel
 from robustirl.mdp.policy import as_action_reward, as_occupancy, as_policy, as_reward
 
 KERNEL = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]])

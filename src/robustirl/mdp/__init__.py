@@ -22,25 +22,10 @@ __all__ = [
     "uniform_policy",
 ]
 
-_MOVED = {
-    "robustirl._check": "as_count as_floats as_list as_number as_number_between as_positive as_seed concrete"
-    " in_host_memory require_callable require_finite require_kind require_shape require_unmasked shape_of",
-    "robustirl.mdp.game": "as_alpha as_game as_local_alpha",
-    "robustirl.mdp.kernel": "AbstractChain AbstractKernel require_same_size",
-    "robustirl.mdp.dense": "DenseKernel",
-    "robustirl.mdp.mixture": "MixtureKernel",
-    "robustirl.mdp.mdp": "LEAST_DIGIT absorbing_states as_discount as_world replace_parts require_discount",
-    "robustirl.mdp.policy": "as_action_reward as_occupancy as_policy as_reward opposed",
-}
+
+from robustirl.mdp import _former as _former
 
 
 def __getattr__(name: str) -> object:
-    """Find names that other rooms still import from here; their homes are in `_MOVED`."""
-    import importlib
-
-    if name == "checks":
-        return importlib.import_module("robustirl._check")
-    for module, names in _MOVED.items():
-        if name in names.split():
-            return getattr(importlib.import_module(module), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Find names that other rooms still import from here."""
+    return _former.find(name)

@@ -6,7 +6,7 @@ A kernel is three products, all linear and all in working precision:
     push(μ)(s')    = Σ_{s,a} μ(s,a) T(s'|s,a)      where a measure over pairs goes: the adjoint of `expect`
     chain(π)       = Σ_a π(a|s) T(s'|s,a)          the Markov chain P_π of a policy
 
-How it is stored (`dense`, `lists`, `mixture`) is chosen once, by `robustirl.mdp.builders`; nobody outside this package
+How it is stored (`dense`, `lists`, `mixtures`) is chosen once, by `robustirl.mdp.builders`; nobody outside this package
 asks for it. A kernel is a pytree and an argument of compiled programs, never a constant in them.
 """
 

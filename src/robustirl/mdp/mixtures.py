@@ -55,8 +55,8 @@ class MixtureKernel(AbstractKernel):
         self,
         base: AbstractKernel,
         weights: ArrayLike,
-        *,
         distribution: ArrayLike | None = None,
+        *,
         shares: ArrayLike | None = None,
         leaky: bool = False,
     ):
