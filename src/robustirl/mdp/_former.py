@@ -3,12 +3,17 @@
 import importlib
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from robustirl._check import place
+from robustirl._jax import as_float
 from robustirl.errors import InvalidInputError
 from robustirl.mdp.builders import as_kernel, from_successors
-from robustirl.mdp.kernel import AbstractKernel
+from robustirl.mdp.dense import DenseKernel
+from robustirl.mdp.kernel import AbstractChain, AbstractKernel
+from robustirl.mdp.lists import EntryKernel, ListKernel
 from robustirl.mdp.mixtures import MixtureKernel
 
 MOVED = {
@@ -100,16 +105,70 @@ def _reader(kernel: Any) -> Any:
     return lambda first, last: matrix[first * actions : last * actions].toarray().reshape(-1, actions, states)
 
 
+class Transposed(AbstractChain):
+    """A chain with `expect` and `push` exchanged."""
+
+    chain: Any
+
+    def expect(self, value: Any) -> Any:
+        return self.chain.push(value)
+
+    def push(self, measure: Any) -> Any:
+        return self.chain.expect(measure)
+
+    def dense(self) -> Any:
+        return self.chain.dense().T
+
+    def to_sparse(self) -> Any:
+        return self.chain.to_sparse().T.tocsr()
+
+
+def _taking_lists(kind: type) -> None:
+    chain = kind.chain  # pyright: ignore
+    kind.chain = lambda self, shares: chain(  # pyright: ignore
+        self, jnp.stack(shares, -1) if isinstance(shares, list | tuple) else shares
+    )
+
+
+def _padded(kernel: Any, states: int, actions: int) -> Any:
+    if not isinstance(kernel, DenseKernel):
+        return None
+    size, width, _ = kernel.probabilities.shape
+    array = np.zeros((states, actions, states), kernel.probabilities.dtype)
+    array[:size, :width, :size] = kernel.probabilities
+    further = np.arange(size, states)
+    array[further, 0, further] = 1
+    return eqx.tree_at(lambda k: k.probabilities, kernel, as_float(array))
+
+
+def _none(_: Any) -> None:
+    return None
+
+
+for _kind in (DenseKernel, ListKernel, EntryKernel, MixtureKernel):
+    _taking_lists(_kind)
 AbstractKernel.to_array = lambda self: self.dense()  # pyright: ignore
 AbstractKernel.policy_matrix = lambda self, policy: self.chain(policy).dense()  # pyright: ignore
+AbstractKernel.columns = lambda self, value: list(self.expect(value).T)  # pyright: ignore
 AbstractKernel.successor_lists = _lists  # pyright: ignore
 AbstractKernel.rank_one = rank_one  # pyright: ignore
 AbstractKernel.row_reader = _reader  # pyright: ignore
+AbstractKernel.padded = _padded  # pyright: ignore
+AbstractKernel.diagonals = None  # pyright: ignore
+AbstractKernel.halves = AbstractKernel.order_key = _none  # pyright: ignore
+AbstractChain.halves = _none  # pyright: ignore
+AbstractChain.rank_one = rank_one  # pyright: ignore
+AbstractChain.sparse_part = lambda self: self.to_sparse() if rank_one(self) is None else self.base.to_sparse()  # pyright: ignore
+AbstractChain.transpose = Transposed  # pyright: ignore
 FORMER = {
+    "AbstractHalves": object,
+    "Order": object,
     "SuccessorKernel": from_successors,
+    "WrongActionKernel": wrong_action,
     "banded_or_lists": from_successors,
     "compact_kernel": as_kernel,
-    "WrongActionKernel": wrong_action,
     "never_left": never_left,
+    "renumbered": _none,
     "require_squares": require_squares,
+    "without_halves": lambda kernel: kernel,
 }
