@@ -8,7 +8,7 @@ import scipy.sparse.linalg
 
 from robustirl import envs, irl
 from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, mixture
-from robustirl.mdp.chains import DenseChain
+from robustirl.mdp.dense import DenseChain
 from robustirl.planning import expert_policy, policy_value, solve, state_occupancy, total_return
 from robustirl.planning.linear.dense import PolicyInverse, invert_policy, writes_matrices
 from robustirl.planning.linear.krylov import bicgstab, solve_chain

@@ -62,6 +62,13 @@ def wrong_action(kernel: AbstractKernel, noise: Any) -> MixtureKernel:
     return MixtureKernel(kernel, weights, shares=exists / np.maximum(exists.sum(1, keepdims=True), 1))
 
 
+def banded(offsets: Any, weights: Any, *, leaky: bool = False) -> AbstractKernel:
+    """Return the kernel of diagonals `[J, A, S]`."""
+    chances = np.transpose(np.asarray(weights, float), (2, 1, 0))
+    places = np.arange(len(chances))[:, None, None] + np.asarray(offsets)
+    return from_successors(np.broadcast_to(np.clip(places, 0, len(chances) - 1), chances.shape), chances, leaky=leaky)
+
+
 def never_left(next_states: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return which states have no successor but themselves."""
     here = np.arange(len(next_states))[:, None, None]
@@ -159,9 +166,10 @@ AbstractKernel.halves = AbstractKernel.order_key = _none  # pyright: ignore
 AbstractChain.halves = _none  # pyright: ignore
 AbstractChain.rank_one = rank_one  # pyright: ignore
 AbstractChain.sparse_part = lambda self: self.to_sparse() if rank_one(self) is None else self.base.to_sparse()  # pyright: ignore
-AbstractChain.transpose = Transposed  # pyright: ignore
+AbstractChain.transpose = lambda self: Transposed(self)  # pyright: ignore
 FORMER = {
     "AbstractHalves": object,
+    "BandedKernel": banded,
     "Order": object,
     "SuccessorKernel": from_successors,
     "WrongActionKernel": wrong_action,

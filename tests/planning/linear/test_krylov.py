@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse.linalg
 
-from robustirl.mdp.chains import DenseChain
+from robustirl.mdp.dense import DenseChain
 from robustirl.planning.linear.krylov import UNROLLED, bicgstab, correction, solve_chain, sweeps, system
 
 SIZE = 12
