@@ -30,25 +30,25 @@ help:
 	@echo "make bench       speed beside NumPy, imitation and QuantEcon, in strangers' worlds first; $(OUT)/strangers.csv"
 
 picture: .venv/run
-	$(BIN)/robustirl study readme-figure --out $(OUT)/front
+	$(BIN)/python -m experiments study front --out $(OUT)/front
 
 reproduce: .venv/run
-	$(BIN)/robustirl reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
+	$(BIN)/python -m experiments reproduce --noise-model $(NOISE_MODELS) --experiments all --out $(OUT)/reproduction
 
 compare: .venv/run
-	$(BIN)/robustirl compare --out $(OUT)/comparison
+	$(BIN)/python -m experiments compare --out $(OUT)/comparison
 
 layouts: .venv/run
-	$(BIN)/robustirl layouts --out $(OUT)/layouts
+	$(BIN)/python -m experiments study layouts --out $(OUT)/layouts
 
 continuous: .venv/run
-	$(BIN)/robustirl continuous --seeds $(SEEDS) --out $(OUT)/continuous
+	$(BIN)/python -m experiments continuous --seeds $(SEEDS) --out $(OUT)/continuous
 
 existence: .venv/run
-	$(BIN)/robustirl study existence --out $(OUT)/existence
+	$(BIN)/python -m experiments study existence --out $(OUT)/existence
 
 alpha: .venv/run
-	$(BIN)/robustirl study alpha-rules --out $(OUT)/alpha-rules
+	$(BIN)/python -m experiments study alpha-rules --out $(OUT)/alpha-rules
 
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"

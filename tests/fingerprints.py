@@ -74,7 +74,7 @@ def differences(now: Any, before: Any, place: str = "") -> list[str]:
 
 
 def require_golden_parts(name: str, found: dict[str, Any]) -> None:
-    """Compare descriptions with those of the same names in `tests/golden/NAME`; `WRITE_GOLDENS=1 pytest` writes them anew."""
+    """Compare descriptions with those of the same names in `tests/golden/NAME`; `WRITE_GOLDENS=1` writes them."""
     path = GOLDEN / name
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     now = {key: fingerprint(part) for key, part in found.items()}
@@ -84,9 +84,7 @@ def require_golden_parts(name: str, found: dict[str, Any]) -> None:
     changed = [line for key, part in now.items() for line in differences(part, before.get(key), key)]
     if changed:
         shown = "\n".join(changed[:12])
-        raise AssertionError(
-            f"{name} has changed; if this is meant, run `WRITE_GOLDENS=1 pytest`, and look at it:\n{shown}"
-        )
+        raise AssertionError(f"{name} has changed; if this is meant, run with WRITE_GOLDENS=1 and look at it:\n{shown}")
 
 
 def _as_text(found: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Texts that were looked at once and are compared ever after: what figures, pages and commands show.
 
-`WRITE_GOLDENS=1 pytest` writes them anew into `tests/golden`; `git diff` says what has changed.
+`WRITE_GOLDENS=1` writes them into `tests/golden`; `git diff` says what has changed.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ def require_golden(name: str, text: str, *, close: float = 2e-4) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return
-    assert path.exists(), f"{path} is missing; run `WRITE_GOLDENS=1 pytest`, and look at it"
+    assert path.exists(), f"{path} is missing; run with WRITE_GOLDENS=1 and look at it"
     golden = path.read_text(encoding="utf-8").splitlines()
     now = text.splitlines()
     changed = [
@@ -34,9 +34,7 @@ def require_golden(name: str, text: str, *, close: float = 2e-4) -> None:
         changed.append(f"{len(golden)} lines before, {len(now)} now")
     if changed:
         shown = "\n".join(changed[:12])
-        raise AssertionError(
-            f"{name} has changed; if this is meant, run `WRITE_GOLDENS=1 pytest`, and look at it:\n{shown}"
-        )
+        raise AssertionError(f"{name} has changed; if this is meant, run with WRITE_GOLDENS=1 and look at it:\n{shown}")
 
 
 def agree(before: str, after: str, close: float) -> bool:

@@ -198,34 +198,6 @@ def rows(page):
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines if "---" not in line]
 
 
-def test_every_name_in_the_table_of_the_paper_exists():
-    table = [row for row in rows(DOCS / "paper.md") if row[1] != "function"]
-    assert len(table) > 40
-    for what, functions, tests, command in table:
-        names = re.findall(r"`([\w.]+)`", functions)
-        assert names, what
-        for name in names:
-            resolve(f"robustirl.{name}")
-        held = re.findall(r"\[`(test_\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", tests)
-        assert held, what
-        for test, path in held:
-            assert test in cases(path), f"{what}: {path} has no {test}"
-        assert command.startswith(("`", "in Python")), f"{what}: {command}"
-        for words in re.findall(r"`robustirl ([^`]*)`", command):
-            assert cli.parse(shlex.split(words)) is not None
-
-
-def test_the_table_of_the_paper_leaves_no_environment_and_no_experiment_out():
-    from robustirl.paper.finite.catalog import EXPERIMENTS, MAIN
-    from robustirl.paper.finite.specs import PAPER_ENVIRONMENTS
-
-    text = (DOCS / "paper.md").read_text("utf-8")
-    for name in (*PAPER_ENVIRONMENTS, "three-state"):
-        assert f'"{name}"' in text, name
-    for name in EXPERIMENTS.keys() - set(MAIN):
-        assert f"--experiments {name}" in text, name
-
-
 def test_every_answer_of_the_faq_has_a_program_and_a_test_that_exists():
     parts = re.split(r"^## ", (DOCS / "faq.md").read_text("utf-8"), flags=re.M)[1:]
     assert len(parts) >= 16
@@ -290,7 +262,6 @@ def test_pages_and_examples_use_documented_names():
         for path, text in programs
         for module, name in used_names(text)
         if module not in own and name not in exports(module) and f"{module}.{name}" not in own | WITH_PAGE
-        if not module.startswith("robustirl.paper")
     ]
     assert not culprits
     assert list(used_names("from robustirl.mdp.mdp import MDP\nirl.fit\nphysics.make")) == [

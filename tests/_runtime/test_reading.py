@@ -16,7 +16,6 @@ from robustirl._runtime import (
 )
 from robustirl.errors import InvalidInputError
 from robustirl.reports import read_occupancy
-from robustirl.sweeps import Store, unpack_store
 
 
 def pipe(folder):
@@ -89,8 +88,6 @@ def test_a_regular_file_is_read(tmp_path):
         envs.from_file,
         irl.RobustIRL.load,
         irl.RobustImitation.load,
-        Store.read,
-        lambda path: unpack_store("runs.npz", path),
     ],
 )
 @pytest.mark.parametrize("path", [5, None, b"walks.npz"])

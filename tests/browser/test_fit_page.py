@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
             walks = ["--noise", "0.1", "--episodes", "50", "--horizon", "60", "--out", f"{world}.csv"]
             assert main(["demos", "make", "--env", world, *walks]) == 0
             assert main(["fit", "--env", world, "--demos", f"{world}.csv", *options, "--out", world]) in (0, 1)
-            assert main(["explore", world]) == 0
+            assert main(["page", world]) == 0
     return made
 
 

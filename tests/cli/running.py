@@ -1,8 +1,6 @@
 """What a command prints, and running one whose computation is a stand-in."""
 
 from robustirl.cli.console import console, errors, take_answers
-from robustirl.sweeps import Outcome
-from robustirl.sweeps.batches import Timing
 
 
 def printed(call, *given, width=120):
@@ -16,10 +14,6 @@ def printed(call, *given, width=120):
         console.width, errors.width = widths
     said = err.get()
     return out.get() + (f"standard error:\n{said}" if said else "")
-
-
-def finished(records, *, complete=True):
-    return Outcome(list(records), complete, len(records), Timing(), [])
 
 
 def run_and_answer(command, request):

@@ -55,7 +55,7 @@ def test_errors_are_in_the_json_too(world, capsys):
         ("fit --env e --demos d --out o --reward foo", "--reward is 'foo', but one of linear, network, tabular"),
         ("fti", "robustirl has no command 'fti'; did you mean fit?"),
         ("demos", "needs one of make, inspect, convert"),
-        ("explore", "robustirl explore needs PATH"),
+        ("page", "robustirl page needs FIT"),
         ("demos inspekt x", "did you mean inspect?"),
         ("fit --log-file", "--log-file needs a file"),
     ],

@@ -29,29 +29,6 @@ def test_a_variable_that_jax_cannot_read_is_one_line():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
-def test_a_signal_ends_a_command_in_one_line(tmp_path, number, status):
-    if signal.getsignal(number) is signal.SIG_IGN:
-        pytest.skip("whoever started these tests has this signal ignored")
-    command = [sys.executable, "-m", "robustirl", "reproduce", "gridworld-1", "--out", "out"]
-    with subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        while not (tmp_path / "out" / "store.json").exists():
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.send_signal(number)
-        process.send_signal(number)
-        said = process.communicate(timeout=120)[1].decode()
-    assert process.returncode == status, said
-    assert "Traceback" not in said
-    assert said.rstrip().splitlines()[-1].startswith("robustirl: interrupted")
-
-
-@pytest.mark.slow
 def test_ctrl_c_while_the_package_is_imported_shows_no_traceback(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.stderr.write('started')\nsys.stderr.flush()\n")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])

@@ -44,8 +44,8 @@ def test_from_an_expert_to_a_folder(here, capsys):
         assert [float(row["reward"]) for row in csv.DictReader(file)] == np.asarray(model.reward_).tolist()
     assert (here / "found/it/fit.png").read_bytes().startswith(b"\x89PNG")
     # The page about it, as the last line says.
-    assert out.endswith("See it in a browser: robustirl explore found/it")
-    status, out, _ = robustirl("explore found/it", capsys)
+    assert out.endswith("See it in a browser: robustirl page found/it")
+    status, out, _ = robustirl("page found/it", capsys)
     assert (status, out.split(" (")[0]) == (0, "wrote found/it/fit.html")
     page = (here / "found/it/fit.html").read_text(encoding="utf-8")
     assert "learned from 200 recorded episodes in gridworld-4 (36 states, 4 actions), with α = " in page
@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_the_best_fit_so_far(walks, capsys):
     assert model.fit_.verdict.status == "stopped"
     assert int(model.fit_.verdict.steps) < 10000000
     assert "note interrupted: this is the best so far" in " ".join((walks / "new/summary.txt").read_text().split())
-    assert robustirl("explore new", capsys)[0] == 0
+    assert robustirl("page new", capsys)[0] == 0
     assert "This fit was interrupted" in (walks / "new/fit.html").read_text(encoding="utf-8")
 
 

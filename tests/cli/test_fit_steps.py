@@ -89,7 +89,7 @@ def test_the_exit_status_of_a_fit_is_its_verdict(tmp_path, monkeypatch, bar, job
         "end",
     ]
     lines = ["w.csv: 3 episodes.", "a summary", f"wrote {out / 'a.csv'}"]
-    lines += [f"See it in a browser: robustirl explore '{out}'"]
+    lines += [f"See it in a browser: robustirl page '{out}'"]
     if interrupted:
         lines += ["standard error:", "robustirl: interrupted; writing the best fit so far."]
         lines += [f"robustirl: the best fit so far is in {out}."]

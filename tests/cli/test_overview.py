@@ -8,17 +8,13 @@ import pytest
 from robustirl import envs
 from robustirl.cli import COMMANDS, main, parse
 from robustirl.cli.overview import EXAMPLES, GROUPS
-from robustirl.paper.studies import studies
 
 BELOW = [f"demos {name}" for name in ("make", "inspect", "convert")]
-STUDIES = [f"study {name}" for name in studies()]
 NAMED = {
     "fit": envs.names(),
     "theory": envs.names(),
     "demos make": envs.names(),
     "demos inspect": envs.names(),
-    "reproduce": envs.names(),
-    "compare": ["gridworld-1", "gridworld-4", "gridworld-l", "objectworld"],
     "imitate": ["pendulum", "cart-pole", "acrobot", "hopper"],
 }
 
@@ -43,7 +39,7 @@ def examples(text):
     return found
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *BELOW, *STUDIES])
+@pytest.mark.parametrize("command", [*COMMANDS, *BELOW])
 def test_help_has_examples_that_can_be_parsed(command, capsys):
     text = shown(command.split(), capsys)
     found = examples(text)

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from robustirl import plotting
 from robustirl._runtime import write_atomically
 from robustirl.cli import theory
 from robustirl.demonstrations import Demonstrations, save
-from robustirl.paper import figures
 from tests.cli.running import run_and_answer
 
 
@@ -45,8 +45,8 @@ def pairs(monkeypatch):
 
     monkeypatch.setattr(theory, "report_pairs", report_pairs)
     monkeypatch.setattr(theory, "_print_report", lambda name, report: None)
-    monkeypatch.setattr(figures, "figure_theory", lambda environment, found, note: (len(found), note))
-    monkeypatch.setattr(figures, "save_figure", save_figure)
+    monkeypatch.setattr(plotting, "figure_theory", lambda environment, found, note: (len(found), note))
+    monkeypatch.setattr(plotting, "save_figure", save_figure)
     return asked
 
 
@@ -83,7 +83,7 @@ def test_the_theory_of_two_worlds_is_asked_for_once_unless_it_is_drawn(pairs, tm
 def test_a_figure_can_be_written_whatever_the_name_of_the_world(pairs, tmp_path, monkeypatch, name):
     world = dataclasses.replace(theory.envs.make("three-state"), name=name)
     monkeypatch.setattr(theory.Theory, "find", lambda *_: world)
-    monkeypatch.setattr(figures, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
+    monkeypatch.setattr(plotting, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
     status, said, _ = run_and_answer(theory.run_theory, theory.Theory(out=tmp_path / "drawn"))
     (path,) = (tmp_path / "drawn").iterdir()
     assert status == 0
@@ -97,7 +97,7 @@ def save_text(path):
 
 
 def test_the_figure_is_written_to_the_folder_that_was_tried(pairs, here, monkeypatch):
-    monkeypatch.setattr(figures, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
+    monkeypatch.setattr(plotting, "save_figure", lambda figure, path: [save_text(path.with_name(f"{path.name}.svg"))])
     _, said, _ = run_and_answer(theory.run_theory, theory.Theory(out=Path("nowhere/../drawn")))
     assert Path("drawn/theory-three-state.svg").read_text() == "drawn"
     assert said == "wrote nowhere/../drawn/theory-three-state.svg\n"
@@ -105,7 +105,7 @@ def test_the_figure_is_written_to_the_folder_that_was_tried(pairs, here, monkeyp
 
 
 def test_a_figure_that_cannot_be_written_is_one_sentence(pairs, here, monkeypatch, refused):
-    monkeypatch.setattr(figures, "save_figure", lambda figure, path: os.mkfifo(path) or save_text(path))
+    monkeypatch.setattr(plotting, "save_figure", lambda figure, path: os.mkfifo(path) or save_text(path))
     Path("drawn").mkdir()
     sentence = "drawn cannot be written to (theory-three-state is a pipe, not a regular file); "
     with refused(f"{sentence}choose another --out."):

@@ -1,5 +1,7 @@
 """Transfer through the estimated world of the expert: where it is right, and where it is not."""
 
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -8,9 +10,24 @@ from robustirl import envs, planning
 from robustirl.demonstrations import sample_demonstrations
 from robustirl.irl import RobustIRL, fit_transfer
 from robustirl.mdp import MDP
-from robustirl.paper.studies.alpha_cells import find_cell
 
 pytestmark = pytest.mark.slow
+
+
+def corridor():
+    """A corridor of six cells to a goal; in the expert's world slips in the middle ones fall into a hole."""
+    goal, hole, over = 5, 6, 7
+    calm, slippery = (np.zeros((8, 3, 8)) for _ in range(2))
+    for cell in range(5):
+        for action, step in enumerate((-1, 0, 1)):
+            place = min(max(cell + step, 0), goal)
+            calm[cell, action, place] = 1.0
+            slippery[cell, action, place] += 0.8
+            slippery[cell, action, hole if cell in (2, 3) and step else cell] += 0.2
+    for rows in (calm, slippery):
+        rows[[goal, hole, over], :, over] = 1.0
+    learner, expert = (MDP(rows, discount=0.95, initial=np.eye(8)[0]) for rows in (calm, slippery))
+    return SimpleNamespace(learner=learner, expert=expert, reward=np.array([-0.1] * 5 + [1.0, -1.0, 0.0]))
 
 
 def walks_of(world, expert, episodes=100):
@@ -19,7 +36,7 @@ def walks_of(world, expert, episodes=100):
 
 def test_a_corridor_with_a_hole_is_crossed_by_transfer():
     # Of the hole that the expert slips into the learner's world knows nothing, so that no policy of it matches.
-    cell = find_cell("hole, expert slips")
+    cell = corridor()
     walks = walks_of(cell.expert, planning.expert_policy(cell.expert, cell.reward, kind="optimal"))
     found = fit_transfer(cell.learner, walks)
     assert found.recommended

@@ -1,11 +1,5 @@
 """The same spec gives the same bits: in fresh processes, alone and in company."""
 
-import dataclasses
-import hashlib
-import json
-import subprocess
-import sys
-
 import jax
 import numpy as np
 import pytest
@@ -13,76 +7,7 @@ import pytest
 from robustirl.demonstrations import sample_demonstrations
 from robustirl.irl import fit, fit_many
 from robustirl.mdp import MDP, uniform_policy
-from robustirl.paper.finite.specs import RunSpec
 from robustirl.planning import expert_policy, state_occupancy
-from robustirl.sweeps.executor import batches, flat, run
-
-SMALL = RunSpec("three-state", "slip", 0.0, 0.1, 0.9, steps=3)
-GRID = RunSpec("gridworld-4", "uniform-state", 0.0, 0.1, 0.8, steps=5)
-
-# One of each kind: reward models, kernels, experts, starts, transfer, sampling, demonstrations, estimated α.
-KINDS = {
-    "three states": SMALL,
-    "tabular": GRID,
-    "linear": dataclasses.replace(GRID, environment="gridworld-l"),
-    "network": dataclasses.replace(GRID, environment="objectworld", expert="optimal"),
-    "published": dataclasses.replace(GRID, noise_model="published"),
-    "uniform action": dataclasses.replace(GRID, noise_model="uniform-action"),
-    "optimal expert": dataclasses.replace(GRID, expert="optimal"),
-    "robust expert": dataclasses.replace(GRID, expert_alpha=0.9),
-    "fixed start": dataclasses.replace(GRID, start="fixed"),
-    "transfer": dataclasses.replace(GRID, alpha=1.0, train_noise=0.1),
-    "sampled": dataclasses.replace(GRID, sampled=10),
-    "demonstrations": dataclasses.replace(GRID, demonstrations=50, draw=3),
-    "estimated α": dataclasses.replace(GRID, demonstrations=50, auto="actions"),
-}
-
-SCRIPT = """
-import json, sys
-import robustirl
-robustirl.enable_x64()
-from robustirl.paper.finite.specs import RunSpec
-from tests.reliability.test_determinism import digests
-print(json.dumps(digests([RunSpec(**spec) for spec in json.load(sys.stdin)])))
-"""
-
-
-def digests(specs):
-    """A digest of every bit of every result but its time."""
-    out = {}
-    for item in flat(run(specs, workers=1)):
-        record = dataclasses.replace(item.record, seconds=0.0)
-        digest = hashlib.sha256(json.dumps(dataclasses.asdict(record)).encode())
-        for name in sorted(item.arrays):
-            digest.update(np.ascontiguousarray(item.arrays[name]).tobytes())
-        out[record.spec.identity] = digest.hexdigest()
-    return out
-
-
-def in_a_fresh_process(specs):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        input=json.dumps([dataclasses.asdict(spec) for spec in specs]),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
-
-
-@pytest.mark.slow
-def test_two_fresh_processes_find_the_same_bits_for_specs_of_every_kind():
-    specs = list(KINDS.values())
-    first = in_a_fresh_process(specs)
-    assert len(first) == len(KINDS)
-    assert first == in_a_fresh_process(specs)
-
-
-@pytest.mark.slow
-def test_the_order_of_the_request_changes_no_bit():
-    specs = [dataclasses.replace(SMALL, alpha=a, expert_noise=e) for a in (1.0, 0.9, 0.8) for e in (0.0, 0.1)]
-    assert len(batches(specs)) > 1  # Otherwise all of them are one batch, whatever the order.
-    assert digests(specs) == digests(specs[::-1])
 
 
 def ring(seed=None):

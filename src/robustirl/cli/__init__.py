@@ -17,7 +17,6 @@ from robustirl._runtime import (
     double_precision,
     one_interrupt,
     one_line,
-    single_threaded_xla,
     terminate_as_interrupt,
     use_compilation_cache,
     usual_settings,
@@ -126,8 +125,6 @@ def _answer(words: list[str], options: OutputOptions) -> int:
         use_compilation_cache()
     else:
         disable_compilation_cache()
-    if command.sweeps:
-        single_threaded_xla()
     if words[0] != "version":
         require_device()
     _, run = command.load()

@@ -20,13 +20,11 @@ class Command(NamedTuple):
         module: The file of this folder.
         kind: The dataclass in it, whose fields are the options.
         run: The function in it that runs such a request and returns the exit status.
-        sweeps: Whether it computes many runs, in one process per core.
     """
 
     module: str
     kind: str
     run: str
-    sweeps: bool = False
 
     def load(self) -> tuple[Any, Callable[[Any], int]]:
         """Return the dataclass and the function."""
@@ -35,14 +33,9 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "reproduce": Command("reproduce", "Reproduce", "run_reproduce", sweeps=True),
-    "compare": Command("compare", "Compare", "run_compare", sweeps=True),
-    "layouts": Command("layouts", "Layouts", "run_layouts", sweeps=True),
-    "continuous": Command("continuous", "Continuous", "run_continuous", sweeps=True),
-    "study": Command("study", "Study", "run_study", sweeps=True),
-    "explore": Command("explore", "Explore", "run_explore"),
     "theory": Command("theory", "Theory", "run_theory"),
     "fit": Command("fit", "Fit", "run_fit"),
+    "page": Command("page", "Page", "run_page"),
     "demos": Command("demos", "Demos", "run_demos"),
     "convert": Command("demos", "Convert", "run_convert"),
     "imitate": Command("imitate", "Imitate", "run_imitate"),
@@ -70,10 +63,6 @@ def parse_command(words: list[str], description: str) -> Any:
         'three-state'
     """
     name = words[0] if words else ""
-    if name == "study":
-        from robustirl.cli.study import parse_study  # Every study has options of its own.
-
-        return parse_study(words[1:])
     if name in COMMANDS:
         kind, _ = COMMANDS[name].load()
         return tyro.cli(kind, args=words[1:], prog=f"robustirl {name}")

@@ -1,7 +1,7 @@
 """Print, show progress, and say what became of a request: what the commands share."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from rich.progress import (
 from rich.text import Text
 
 from robustirl._runtime import printable
-from robustirl.sweeps import Outcome
 
 
 class PlainConsole(Console):
@@ -100,37 +99,6 @@ class PhaseBars:
 
 
 _WITHOUT_COMPILATION = ("drawing", "explaining")
-
-
-def run_with_progress(work: Callable[[Callable[[str, int, int], object]], Outcome], total: int) -> Outcome:
-    """Do long work with a bar for each of its phases, and say what was done and written."""
-    bars = PhaseBars()
-    try:
-        outcome = work(bars.report)
-    finally:
-        bars.stop()
-    say_outcome(outcome, total)
-    return outcome
-
-
-def say_outcome(outcome: Outcome, total: int) -> None:
-    """Say what became of a request: notices, whether it was interrupted, times, failures, files."""
-    for notice in outcome.notices:
-        errors.print(f"robustirl: {notice}")
-    if not outcome.complete:
-        kept = f"; they are in {outcome.files[0]}, and the same command goes on from there" if outcome.files else ""
-        errors.print(f"robustirl: interrupted after {len(outcome.records)} of {total} runs{kept}.")
-        return
-    timing = outcome.timing
-    known = len(outcome.records) - outcome.new
-    console.print(
-        f"{outcome.new} runs in {timing.computation:.1f} s, after {timing.compilation:.1f} s of compilation"
-        + (f"; {known} were there already." if known else "."),
-    )
-    failed = sum(record.verdict == "failed" for record in outcome.records)
-    if failed:
-        console.print(f"{failed} runs failed: their numbers are not reliable; see the column verdict.")
-    say_files(outcome.files)
 
 
 def say_files(files: Sequence[Path]) -> None:

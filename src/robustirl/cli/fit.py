@@ -29,7 +29,7 @@ class Fit(LogOptions, WorldOptions):
         robustirl fit --env FrozenLake-v1 --env-arg is_slippery=false --demos minari:me/lake-v0 --out found
 
     The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.json, fit.png and
-    fit.svg, or nothing at all; `robustirl explore found` makes a page of it. The exit status is 1 if the verdict is "do
+    fit.svg, or nothing at all; `robustirl page found` makes a page of it. The exit status is 1 if the verdict is "do
     not use". Ctrl-C keeps the best fit so far in the folder, if there is one, with exit status 130.
     """
 
@@ -108,7 +108,7 @@ def _fit(command: Fit, place: OutputFolder) -> int:
     for path in written:
         console.print(f"wrote {path}")
     console.print(
-        f"See it in a browser: {shlex.join(['robustirl', 'explore', str(command.out)])}",
+        f"See it in a browser: {shlex.join(['robustirl', 'page', str(command.out)])}",
     )
     judgment = job.model.judgment_
     answer(

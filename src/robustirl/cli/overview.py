@@ -8,16 +8,15 @@ from robustirl.cli.output_options import HELP
 from robustirl.cli.world_options import NAMES
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Begin": ("fit", "explore"),
+    "Begin": ("fit", "page"),
     "Data": ("demos", "convert"),
     "Worlds that differ": ("theory", "imitate"),
-    "The paper": ("reproduce", "compare", "layouts", "continuous", "study"),
     "Other": ("version",),
 }
 EXAMPLES = (
     "robustirl demos make --env gridworld-1 --noise 0.2 --episodes 200 --out walks.csv",
     "robustirl fit --env gridworld-1 --demos walks.csv --out found",
-    "robustirl explore found",
+    "robustirl page found",
 )
 
 

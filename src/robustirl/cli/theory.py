@@ -17,7 +17,6 @@ from robustirl.cli.world_options import WORLDS, WorldOptions
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS
 from robustirl.mdp import as_occupancy
-from robustirl.paper.finite.specs import PAPER_EXPERT_NOISES
 from robustirl.reports import (
     DemonstrationsReport,
     Learned,
@@ -31,6 +30,7 @@ from robustirl.reports import (
 from robustirl.theory import Closest, Matching, closest_occupancy, find_matching_policy
 
 EXPERT_NOISE = 0.1
+PAPER_EXPERT_NOISES = (0.0, 0.05, 0.1, 0.15, 0.2)
 MOST_CHARACTERS = 100  # Of a world's name in the name of a file,
 MOST_BYTES = 200  # and of its bytes: file systems take 255, for the whole name.
 
@@ -131,13 +131,13 @@ def _report_pairs(command: Theory, environment: envs.Environment) -> list[PairRe
 
 def _draw(reports: list[PairReport], command: Theory, environment: envs.Environment, place: OutputFolder) -> None:
     """Write the figure."""
-    from robustirl.paper import figures  # Here, so that only a figure loads matplotlib.
+    from robustirl import plotting  # Here, so that only a figure loads matplotlib.
 
     model = command.noise_model or environment.noise_models[0]
     note = f"noise model: {model}, γ = {float(reports[0].learner.discount):g}"
-    figure = figures.figure_theory(environment, reports, note)
+    figure = plotting.figure_theory(environment, reports, note)
     try:
-        written = figures.save_figure(figure, place.folder / f"theory-{_file_name(environment.name)}")
+        written = plotting.save_figure(figure, place.folder / f"theory-{_file_name(environment.name)}")
     except OSError as error:
         raise InvalidInputError(
             f"{place.out} cannot be written to ({error.strerror or one_line(error)}); choose another --out."

@@ -1,0 +1,1 @@
+"""The experiments of the paper: finite and continuous ones, and a comparison with its published numbers."""

@@ -1,0 +1,287 @@
+"""`python -m experiments reproduce`: runs, tables, figures and one self-contained page, in one folder."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import runner, tables
+from experiments.paper import catalog
+from experiments.paper.catalog import EXPERIMENTS, Grid
+from experiments.paper.comparison import Cell, Explanation, agreement_text, compare, explain
+from experiments.paper.finite import Record, RunSpec, results_csv, run
+from experiments.paper.summary import REGIMES, Comparison, compare_with_standard
+from experiments.runner import Where
+from experiments.tables import embedded, percent, render
+from robustirl import envs
+from robustirl._progress import progress_bar
+from robustirl.envs.noise import PUBLISHED
+from robustirl.irl import PAPER_STEPS
+
+EXPLANATION_DRAWS = 10
+MISS = 0.05  # A cell that differs from the published one by more is looked into.
+FEW_FIGURES = 12  # Fewer are drawn here before a second process has even started.
+
+Drawn = dict[tuple[str, str, str], list[Path]]
+"""Figure files by experiment (or `maps`), noise model and the figure's own name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to reproduce: experiments by name, over environments, α and noises, under which kernels."""
+
+    experiments: tuple[str, ...]
+    grid: Grid
+    noise_models: tuple[str, ...]
+
+    @property
+    def specs(self) -> tuple[RunSpec, ...]:
+        """All runs, each once."""
+        return catalog.collect_specs(self.experiments, self.grid, self.noise_models)
+
+
+def reproduce(plan: Plan, out: Path, where: Where) -> list[Record]:
+    """Run what is missing, write `results.csv`, draw all figures and write `report.html`."""
+    records = run(plan.specs, out, where)
+    output = tables.Output(out)
+    output.write("results.csv", results_csv(records))
+    main = catalog.of(plan.grid.main(PUBLISHED), records) if PUBLISHED in plan.noise_models else []
+    missed = [cell for cell in compare(main) if cell.relative_error > MISS]
+    missed.sort(key=lambda cell: cell.relative_error, reverse=True)
+    explanations = explain(missed, EXPLANATION_DRAWS, out, where)
+    drawn = draw(plan, records, out / "figures", where)
+    output.write("report.html", page(plan, records, drawn, explanations))
+    return records
+
+
+def draw(plan: Plan, records: Sequence[Record], folder: Path, where: Where) -> Drawn:
+    """Draw every figure of a plan as PNG and SVG, several at once where there are several cores."""
+    figures: dict[tuple[str, str, str], Callable[[], Any]] = {}
+    for model in plan.noise_models:
+        for name in plan.experiments:
+            own = EXPERIMENTS[name].figures(plan.grid, model, records)
+            figures |= {(name, model, label): make for label, make in own.items()}
+        figures |= {("maps", model, label): make for label, make in catalog.maps(plan.grid, model, records).items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = [(make, folder / "_".join(key)) for key, make in figures.items()]
+    keys, drawn = list(figures), {}
+    workers = where.workers or (runner.cores() if len(jobs) >= FEW_FIGURES else 1)
+    with progress_bar("drawing", len(jobs)) as report:
+        if workers == 1:
+            for make, path in jobs:
+                drawn[keys[len(drawn)]] = _save(make, path)
+                report(len(drawn), "")
+        else:
+            with runner.pool(workers) as submit:
+                for place, paths in submit(_save, jobs):
+                    drawn[keys[place]] = paths
+                    report(len(drawn), "")
+    return {key: drawn[key] for key in keys}
+
+
+def _save(make: Callable[[], Any], path: Path) -> list[Path]:
+    from robustirl.plotting import save_figure  # Here, so that nothing else loads matplotlib.
+
+    return save_figure(make(), path)
+
+
+def page(plan: Plan, records: Sequence[Record], drawn: Drawn, explanations: Sequence[Explanation]) -> str:
+    """Return the page."""
+    main = [r for model in plan.noise_models for r in catalog.of(plan.grid.main(model), records)]
+    comparisons = compare_with_standard(main)
+    cells = compare([r for r in main if _as_published(r)])
+    failed = sum(r.verdict == "failed" for r in records)
+    return render(
+        "finite.html.jinja",
+        models=plan.noise_models,
+        count=len(records),
+        configuration=", ".join(f"{name} {value}" for name, value in runner.configuration().items()),
+        failures=f"{failed} of them could not be planned to the end and are marked as failed." if failed else "",
+        findings=findings(plan, records, comparisons, cells),
+        comparisons=comparisons,
+        shade=lambda robust, standard: (
+            "good" if robust < standard - 0.005 else "bad" if robust > standard + 0.005 else ""
+        ),
+        sections=_sections(plan, drawn),
+        agreement=_agreement(cells),
+        continued=continued(plan, records),
+        explanations=explanations,
+        draws=EXPLANATION_DRAWS,
+        steps=plan.grid.steps,
+    )
+
+
+def _as_published(record: Record) -> bool:
+    """Return whether a run has the published settings, so that its number can be compared."""
+    spec = record.spec
+    return (spec.noise_model, spec.steps, spec.expert) == (PUBLISHED, PAPER_STEPS, envs.make(spec.environment).expert)
+
+
+def findings(
+    plan: Plan, records: Sequence[Record], comparisons: Sequence[Comparison], cells: Sequence[Cell]
+) -> list[str]:
+    """Return what the numbers say, in sentences made from them."""
+    lines = []
+    if cells:
+        lines.append(agreement_text(cells))
+    for model in plan.noise_models:
+        rows = [row for row in comparisons if row.noise_model == model]
+        parts = [_regime_text(regime, [row for row in rows if row.regime == regime]) for regime in REGIMES]
+        if any(parts):
+            lines.append(f"Under {model}, " + "; ".join(part for part in parts if part) + ".")
+    lines += _kernels(plan, comparisons)
+    lines += _more_steps(continued(plan, records))
+    return lines
+
+
+def _regime_text(regime: str, rows: Sequence[Comparison]) -> str:
+    if not rows:
+        return ""
+    weights = [row.cells for row in rows]
+    standard = np.average([row.standard for row in rows], weights=weights)
+    robust = np.average([row.fixed for row in rows], weights=weights)
+    wins, losses = sum(row.wins for row in rows), sum(row.losses for row in rows)
+    where = {
+        REGIMES[0]: "with a noisier expert",
+        REGIMES[1]: "with an expert of the learner's own noise",
+        REGIMES[2]: "with a calmer expert",
+    }[regime]
+    # Returns are negative in most worlds, so that a share of the return itself would be hard to read.
+    return (
+        f"{where} the standard learner falls short of the best return by {percent(standard)} of its size, and the"
+        f" robust one, with its environment's best single α, by {percent(robust)} (robust is better in {wins} and"
+        f" worse in {losses} of {sum(weights)} cells)"
+    )
+
+
+def _kernels(plan: Plan, comparisons: Sequence[Comparison]) -> list[str]:
+    """Return how much of the effect hangs on what "uniform noise" is taken to mean."""
+    noisier = [row for row in comparisons if row.regime == REGIMES[0]]
+    by_model = {
+        model: [row.standard for row in noisier if row.noise_model == model]
+        for model in plan.noise_models
+        if any(row.noise_model == model for row in noisier)
+    }
+    if len(by_model) < 2:
+        return []
+    losses = {model: float(np.mean(values)) for model, values in by_model.items()}
+    most, least = max(losses, key=lambda m: losses[m]), min(losses, key=lambda m: losses[m])
+    return [
+        f"What standard IRL loses to a noisier expert hangs on the kernel: {percent(losses[most])} of the size"
+        f" of the best return under {most}"
+        f" (mean over environments), {percent(losses[least])} under {least}."
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Continued:
+    """The effect of more steps for one environment, kernel and α.
+
+    It is given as means over expert noises, before and after.
+    """
+
+    noise_model: str
+    environment: str
+    alpha: float
+    steps: tuple[int, int]
+    total_return: tuple[float, float]
+    occupancy_gap: tuple[float, float]
+    largest_reward: tuple[float, float]
+
+
+def continued(plan: Plan, records: Sequence[Record]) -> list[Continued]:
+    """Return the runs made with the usual number of steps and with many more, side by side."""
+    index = {r.spec: r for r in records}
+    pairs: dict[tuple[str, str, float], list[tuple[Record, Record]]] = {}
+    for r in records:
+        brief = dataclasses.replace(r.spec, steps=plan.grid.steps)
+        if r.spec.steps == catalog.MORE * plan.grid.steps and brief in index:
+            key = r.spec.noise_model, r.spec.environment, r.spec.alpha
+            pairs.setdefault(key, []).append((index[brief], r))
+
+    def means(own: list[tuple[Record, Record]], field: str) -> tuple[float, float]:
+        before, after = (float(np.mean([getattr(pair[i], field) for pair in own])) for i in (0, 1))
+        return before, after
+
+    return [
+        Continued(
+            *key,
+            (own[0][0].spec.steps, own[0][1].spec.steps),
+            means(own, "total_return"),
+            means(own, "occupancy_gap"),
+            means(own, "largest_reward"),
+        )
+        for key, own in pairs.items()
+    ]
+
+
+def _more_steps(rows: Sequence[Continued]) -> list[str]:
+    if not rows:
+        return []
+    changes = {False: [], True: []}
+    for row in rows:
+        before, after = row.total_return
+        changes[row.alpha < 1].append(abs(after - before) / abs(before))
+    growing = sum(row.largest_reward[1] > 2 * row.largest_reward[0] for row in rows)
+    closing = sum(row.occupancy_gap[1] < row.occupancy_gap[0] / 2 for row in rows)
+    parts = [
+        f"{percent(np.median(found))} ({name})"
+        for name, found in zip(("standard", "robust"), changes.values(), strict=True)
+        if found
+    ]
+    return [
+        f"{rows[0].steps[1]} steps in place of {rows[0].steps[0]} change the mean return by a median of"
+        f" {' and '.join(parts)}. In {closing} of {len(rows)} cases the mean occupancy gap falls by half"
+        " or more, and in"
+        f" {growing} the largest learned reward more than doubles; where no policy has the expert's"
+        " occupancy, rewards grow"
+        " without end while policies settle."
+    ]
+
+
+def _agreement(cells: Sequence[Cell]):
+    if not cells:
+        return None
+    tables = []
+    for name in dict.fromkeys(cell.record.spec.environment for cell in cells):
+        own = {
+            (c.record.spec.learner_noise, c.record.spec.alpha, c.record.spec.expert_noise): c
+            for c in cells
+            if c.record.spec.environment == name
+        }
+        noises = sorted({key[2] for key in own})
+        lines = dict.fromkeys(key[:2] for key in own)
+        rows = [(*line, [own[*line, noise] for noise in noises if (*line, noise) in own]) for line in lines]
+        tables.append((name, noises, rows))
+    return {"text": agreement_text(cells), "tables": tables}
+
+
+MAPS = (
+    "What is learned",
+    "The cell of the largest mismatch: rewards, policies and occupancies of standard and of the best robust learner"
+    " beside the true ones. Arrows are moves, as long as likely. The robust player keeps away from danger as its"
+    " opponent pushes it there.",
+    "beyond the paper",
+)
+
+
+def _sections(plan: Plan, drawn: Drawn) -> list[dict[str, Any]]:
+    texts = {
+        name: (EXPERIMENTS[name].title, EXPERIMENTS[name].question, EXPERIMENTS[name].source)
+        for name in plan.experiments
+    }
+    names = list(plan.experiments)
+    names.insert(names.index("best-alpha") + 1 if "best-alpha" in names else len(names), "maps")
+    sections = []
+    for name in names:
+        title, question, source = texts.get(name, MAPS)
+        figures = [
+            {"name": label, "model": model, "data": embedded(paths), "narrow": name == "alpha-study"}
+            for (own, model, label), paths in drawn.items()
+            if own == name
+        ]
+        if figures:
+            sections.append({"name": name, "title": title, "question": question, "source": source, "figures": figures})
+    return sections

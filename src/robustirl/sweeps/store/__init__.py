@@ -1,1 +1,0 @@
-"""The store: finished runs as files that no interruption can spoil."""
