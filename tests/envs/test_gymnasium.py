@@ -213,7 +213,7 @@ REFUSED = {
         lambda: from_gymnasium(
             Tabled({0: {0: [(0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 0.0, False)]}}, [1.0, 0.0])
         ).mdp(),
-        ["transition row of state 0, action 0", "0.5"],
+        ["for state 0, action 0", "0.5"],
     ),
     "states": (
         lambda: from_gymnasium(Tabled({0: {0: [(1.0, 7, 0.0, False)]}, 1: {0: [(1.0, 1, 0.0, False)]}}, [1.0, 0.0])),

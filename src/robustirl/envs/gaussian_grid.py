@@ -20,7 +20,7 @@ from robustirl._check import as_number_between, concrete
 from robustirl._jax import DeviceModule, as_float
 from robustirl.envs.noise import UNIFORM_ACTION
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_discount
+from robustirl.mdp.mdp import as_discount
 from robustirl.types import ArrayLike
 
 TOWARDS_ORIGIN = "towards-origin"

@@ -25,7 +25,10 @@ from robustirl._check import as_count, as_floats, one_line, require_finite, requ
 from robustirl._files import as_path, read_regular
 from robustirl.envs.registry import Environment, frozen
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, SuccessorKernel, WrongActionKernel, require_discount
+from robustirl.mdp import MDP
+from robustirl.mdp.builders import from_successors
+from robustirl.mdp.mdp import require_discount
+from robustirl.mdp.mixtures import MixtureKernel
 
 WRONG_TURN = "wrong-turn"
 NODE_BYTES = 48  # Besides those of edges: degrees, rewards, whether a destination is reached.
@@ -91,10 +94,12 @@ class GraphWorld(Environment):
             state = copy * self.num_nodes + node
             places[state], chances[state] = state, 0
             chances[state, 0] = 1
-        kernel = SuccessorKernel(places[..., None], chances[..., None])
+        kernel = from_successors(places[..., None], chances[..., None])
         start = np.full(self.num_nodes, 1 / self.num_nodes) if self.start is None else self.start
-        world = kernel if noise == 0 else WrongActionKernel(kernel, float(noise))
-        return MDP(world, discount=self.discount, initial=np.tile(start, copies) / copies)
+        if noise:
+            shares = chances / chances.sum(1, keepdims=True)
+            kernel = MixtureKernel(kernel, np.full(len(places), float(noise)), shares=shares)
+        return MDP(kernel, discount=self.discount, initial=np.tile(start, copies) / copies)
 
     def without(self, closed: Sequence[Sequence[Any]] | Int[np.ndarray, "C 2"]) -> "GraphWorld":
         """Return the graph without some directed edges, `[C, 2]`: a world with closures.

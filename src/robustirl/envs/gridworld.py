@@ -15,7 +15,8 @@ from robustirl._check import as_floats, as_list, require_finite, require_kind, s
 from robustirl.envs.noise import noise_model_names, noisy_kernel
 from robustirl.envs.registry import Environment, frozen, grid_positions, register
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, require_discount
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import require_discount
 
 MOVES = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 BLANK = " "

@@ -33,7 +33,7 @@ from jaxtyping import Float
 from robustirl._check import as_count, one_line, require_callable
 from robustirl.envs.tables import Outcomes, TabularEnvironment
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import require_discount
+from robustirl.mdp.mdp import require_discount
 from robustirl.types import HostStep
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from robustirl.envs.mujoco_models import (
 )
 from robustirl.envs.physics import Equations, Parameters, PhysicsWorld
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import require_discount
+from robustirl.mdp.mdp import require_discount
 from robustirl.types import ArrayLike
 
 Engine = Literal["mujoco", "mjx"]

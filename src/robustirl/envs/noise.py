@@ -16,19 +16,19 @@ States that end an episode stay absorbing under all of them.
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robustirl._check import require_callable, require_kind, require_memory
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import AbstractKernel, DenseKernel, MixtureKernel, from_sparse
-
-if TYPE_CHECKING:
-    import scipy.sparse
+from robustirl.mdp.builders import from_successors
+from robustirl.mdp.dense import DenseKernel
+from robustirl.mdp.kernel import AbstractKernel
+from robustirl.mdp.mixtures import MixtureKernel
 
 UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED = "uniform-state", "uniform-action", "published"
 NOISE_MODELS = (UNIFORM_STATE, UNIFORM_ACTION, PUBLISHED)  # Those of the paper; `noise_model_names` has all of them.
+LIST_NUMBERS = 16  # That a move takes while lists are made of all of them.
 MAX_DENSE_STATES = 200  # Up to here solvers invert matrices, for which an array is best.
 
 
@@ -107,42 +107,30 @@ def noisy_kernel(
         model: The name of a registered noise model.
         available: `[S, A]`, which moves are not blocked; all of them, if omitted.
         evaluation: Return the kernel in which returns are measured.
-        dense: Whether to make an array `[S, A, S]` of it, or a sparse matrix; by size, if omitted.
+        dense: Whether to make an array `[S, A, S]` of it, or lists of successors; by size, if omitted.
     """
     if model not in _models:
         raise InvalidInputError(f"there is no noise model {model!r}; choose one of {', '.join(_models)}.")
     states, actions = moves.shape
     full = states <= MAX_DENSE_STATES if dense is None else dense
-    # While it is made, a sparse kernel takes some four times its (|A| + 1) |A| numbers a state.
-    needed = 8.0 * states * actions * (states if full else 4 * (actions + 1))
+    needed = 8.0 * states * actions * (states if full else LIST_NUMBERS)
     require_memory(needed, f"a world of {states} states and {actions} actions", "use a smaller one")
     available = np.ones(moves.shape, bool) if available is None else available
     return _models[model][evaluation](Moves(moves, available, absorbing, full), noise)
 
 
-def sparse_rows(places: np.ndarray, chances: np.ndarray) -> "scipy.sparse.csr_array":
-    """Return the matrix `[S·A, S]` of lists of successors and their probabilities, both `[S, A, K]`.
-
-    Example:
-        >>> sparse_rows(np.array([[[0, 1, 1]], [[1, 1, 1]]]), np.full((2, 1, 3), 1 / 4)).toarray().tolist()
-        [[0.25, 0.5], [0.0, 0.75]]
-    """
-    import scipy.sparse  # Here, so that `import robustirl` stays light.
-
-    states, actions, length = places.shape
-    rows = np.repeat(np.arange(states * actions), length)
-    matrix = scipy.sparse.coo_array((chances.ravel(), (rows, places.ravel())), shape=(states * actions, states)).tocsr()
-    matrix.eliminate_zeros()
-    return matrix
+def _undisturbed(moves: Moves) -> AbstractKernel:
+    """Return the kernel without noise, as lists."""
+    here = np.where(moves.absorbing[:, None], np.arange(len(moves.targets))[:, None], moves.targets)
+    return from_successors(here[..., None], np.ones((*here.shape, 1)))
 
 
 def _uniform_state(moves: Moves, noise: float) -> AbstractKernel:
     """Lead anywhere with probability ε."""
     states = len(moves.targets)
-    here = np.where(moves.absorbing[:, None], np.arange(states)[:, None], moves.targets)
     if not moves.dense:
-        base: Any = from_sparse(sparse_rows(here[..., None], np.ones((*here.shape, 1))), num_actions=here.shape[1])
         weights = np.where(moves.absorbing, 0.0, noise)
+        base = _undisturbed(moves)
         return base if noise == 0 else MixtureKernel(base, weights, np.full(states, 1 / states))
     identity = np.eye(states)
     kernel = (1 - noise) * identity[moves.targets] + noise * np.full((states, states), 1 / states)[:, None, :]
@@ -153,24 +141,17 @@ def _uniform_state(moves: Moves, noise: float) -> AbstractKernel:
 def astray(moves: Moves, noise: float, shares: np.ndarray, *, leaky: bool = False) -> AbstractKernel:
     """Return the kernel that takes, with probability ε, one of the state's own moves instead of the chosen one.
 
-    The moves are drawn by `shares`, `[S, A]`. A leaky kernel is always an array.
+    The moves are drawn by `shares`, `[S, A]`.
     """
     targets, absorbing = moves.targets, moves.absorbing
-    states, actions = targets.shape
-    if moves.dense or leaky:
-        identity = np.eye(states)
-        disturbance = np.einsum("sa,sat->st", shares, identity[targets])
-        kernel = (1 - noise) * identity[targets] + noise * disturbance[:, None, :]
-        kernel[absorbing] = identity[absorbing][:, None, :]
-        return DenseKernel(kernel, leaky=leaky)
-    others = np.broadcast_to(targets[:, None, :], (states, actions, actions))
-    places = np.concatenate([targets[..., None], others], -1)
-    chances = np.concatenate(
-        [np.full((states, actions, 1), 1 - noise), np.broadcast_to(noise * shares[:, None, :], others.shape)], -1
-    )
-    places[absorbing] = np.flatnonzero(absorbing)[:, None, None]
-    chances[absorbing] = np.eye(actions + 1)[0]
-    return from_sparse(sparse_rows(places, chances), num_actions=actions)
+    if not moves.dense:
+        base, weights = _undisturbed(moves), np.where(absorbing, 0.0, noise)
+        return MixtureKernel(base, weights, shares=shares, leaky=leaky) if noise or leaky else base
+    identity = np.eye(len(targets))
+    disturbance = np.einsum("sa,sat->st", shares, identity[targets])
+    kernel = (1 - noise) * identity[targets] + noise * disturbance[:, None, :]
+    kernel[absorbing] = identity[absorbing][:, None, :]
+    return DenseKernel(kernel, leaky=leaky)
 
 
 def _uniform_action(moves: Moves, noise: float) -> AbstractKernel:

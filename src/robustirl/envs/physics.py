@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from robustirl._check import as_floats, require_callable, require_kind
 from robustirl._jax import DeviceModule, as_float, in_working_precision, jit, single_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_discount, require_discount
+from robustirl.mdp.mdp import as_discount, require_discount
 from robustirl.types import AnyArray, ArrayLike, FloatTree
 
 Parameters = Mapping[str, Any]

@@ -36,10 +36,12 @@ from jaxtyping import Bool
 
 from robustirl._check import as_floats, one_line, require_finite, require_memory, short_repr, sum_tolerance
 from robustirl._files import as_path, read_arrays, read_regular
-from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE, sparse_rows
+from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
 from robustirl.envs.registry import Environment, frozen
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, require_discount
+from robustirl.mdp import MDP
+from robustirl.mdp.builders import from_successors
+from robustirl.mdp.mdp import require_discount
 
 MAX_DENSE_STATES = 1000  # Up to here an array `[S, A, S]` is small enough to be written down first.
 
@@ -200,11 +202,7 @@ class TabularEnvironment(Environment):
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
         model = self.choose_noise_model(noise, noise_model)
         outcomes = self.outcomes if noise == 0 else self._disturbed(noise, model)
-        size, actions, _ = outcomes.next_states.shape
-        options: dict[str, Any] = {"discount": self.discount, "initial": self.initial}
-        if size <= MAX_DENSE_STATES:
-            return MDP(outcomes.dense(), **options)
-        return MDP(sparse_rows(*outcomes), num_actions=actions, **options)
+        return MDP(from_successors(*outcomes), discount=self.discount, initial=self.initial)
 
     def _disturbed(self, noise: float, model: str) -> Outcomes:
         """(1-ε) T + ε T̄, where noise has a hold; actions that do not exist stay so."""

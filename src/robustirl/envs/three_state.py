@@ -11,7 +11,8 @@ import numpy as np
 
 from robustirl.envs.registry import Environment, register
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, require_discount
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import require_discount
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
