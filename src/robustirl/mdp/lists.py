@@ -222,18 +222,28 @@ class ListKernel(AbstractKernel):
             off = np.abs(sums.ravel() - 1) > 8 * np.finfo(np.float64).eps
             matrix.data /= np.repeat(np.where(off & (sums.ravel() > 0), sums.ravel(), 1), np.diff(matrix.indptr))
 
+        self._store_rows(matrix, (states, num_actions))
+        self._store_edges(matrix, (states, num_actions))
+        self.exists = jax.device_put(sums > 0)
+        self.leaky = leaky
+
+    def _store_rows(self, matrix: "scipy.sparse.csr_array", shape: tuple[int, int]) -> None:
         first, which = distinct_rows(matrix)
         rows = matrix[first]
         layout = lay_out(rows.indptr.astype(np.int64))
         self.successors = layout.fill(rows.indices.astype(np.int32))
         self.chances = layout.fill(_as_working(rows.data))
-        self.which = jax.device_put(layout.order[which].reshape(states, num_actions))
+        self.which = jax.device_put(layout.order[which].reshape(shape))
 
-        # Entries by edge: pairs of one state are neighbors, so that sorting by state and successor merges runs.
+    def _store_edges(self, matrix: "scipy.sparse.csr_array", shape: tuple[int, int]) -> None:
+        import scipy.sparse
+
+        states, actions = shape
+        # Entries by edge: rows of pairs become rows of states, whose entries are sorted by successor.
         pair = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-        key = pair // num_actions * states + matrix.indices
-        by_edge = np.argsort(key, kind="stable")
-        key = key[by_edge]
+        of_states = (np.arange(matrix.nnz), matrix.indices.copy(), matrix.indptr[::actions])
+        by_edge = _sorted(scipy.sparse.csr_array(of_states, shape=(states, states)))
+        key = pair[by_edge] // actions * states + matrix.indices[by_edge]
         starts = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key))
         source, target = (part.astype(np.int32) for part in np.divmod(key[starts[:-1]], states))
         layout = lay_out(starts) if len(key) else lay_out(np.zeros(2, np.int64))
@@ -241,15 +251,15 @@ class ListKernel(AbstractKernel):
         self.shares = layout.fill(_as_working(matrix.data[by_edge]))
         edges, none = layout.order[: len(source)], sum(bucket.shape[1] for bucket in layout.entries)
 
-        layout = lay_out(np.searchsorted(source, np.arange(states + 1)))
+        outward = np.searchsorted(source, np.arange(states + 1))
+        layout = lay_out(outward)
         self.targets, self.out_edges = layout.fill(target), layout.fill(edges, none)
         self.out_order = layout.order_on_device()
-        by_target = np.argsort(target, kind="stable")
-        layout = lay_out(np.searchsorted(target[by_target], np.arange(states + 1)))
+        into = scipy.sparse.csr_array((np.arange(len(target)), target, outward), shape=(states, states)).tocsc()
+        by_target = into.data
+        layout = lay_out(into.indptr.astype(np.int64))
         self.sources, self.in_edges = layout.fill(source[by_target]), layout.fill(edges[by_target], none)
         self.in_order = layout.order_on_device()
-        self.exists = jax.device_put(sums > 0)
-        self.leaky = leaky
 
     @property
     def num_states(self) -> int:
@@ -400,6 +410,12 @@ def _canonical(matrix: Any) -> "scipy.sparse.csr_array":
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def _sorted(matrix: "scipy.sparse.csr_array") -> np.ndarray:
+    """Return what a matrix holds, sorted by columns in every row."""
+    matrix.sort_indices()
+    return matrix.data
 
 
 def _rows_of(places: Numbers, weights: Weights, states: int) -> "scipy.sparse.csr_array":
