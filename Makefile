@@ -120,7 +120,7 @@ endif
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .venv/dev: .venv/run requirements-dev.txt
 ifndef LOCKED
-	$(INSTALL) -e '.[all,docs,wandb,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,docs,wandb]' -r requirements-dev.txt
+	$(INSTALL) -e '.[all,docs,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,docs]' -r requirements-dev.txt
 endif
 	@touch $@
 

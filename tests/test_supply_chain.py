@@ -29,9 +29,9 @@ def test_every_pin_has_hashes_and_every_hash_a_pin(lock):
 
 def test_what_the_package_and_its_tests_need_is_pinned(lock):
     extras = PROJECT["project"]["optional-dependencies"]
-    asked = [*PROJECT["project"]["dependencies"], *extras["all"], *extras["docs"], *extras["wandb"]]
+    asked = [*PROJECT["project"]["dependencies"], *extras["all"], *extras["docs"]]
     asked += [line for line in (ROOT / "requirements-dev.txt").read_text().splitlines() if not line.startswith("#")]
-    for part in ("gymnasium", "minari", "tensorboard"):
+    for part in ("gymnasium", "minari"):
         asked += extras[part]
     pinned = {lock.canonical(name) for name in lock.pins()}
     names = {lock.canonical(re.match(r"[\w.-]+", line)[0]) for line in asked}  # pyright: ignore[reportOptionalSubscript]
@@ -51,7 +51,7 @@ def test_the_build_backend_is_pinned_as_it_was_tested(lock):
 
 def test_what_brings_unfinished_versions_is_not_part_of_all():
     extras = PROJECT["project"]["optional-dependencies"]
-    assert extras["all"] == ["robustirl[gymnasium,minari,tensorboard]"]
+    assert extras["all"] == ["robustirl[gymnasium,minari]"]
     assert extras["ray"] == ["ray>=2.52"]
 
 

@@ -27,8 +27,6 @@ assert abs(float(player[0, 0]) - 0.9 / 0.95) < 1e-6, player
 """
 
 EXTRAS = {
-    "tensorboard": "from robustirl.irl import TensorBoardLogger; TensorBoardLogger('runs').close()",
-    "wandb": "from robustirl.irl import WandbLogger; WandbLogger(mode='disabled').close()",
     "gymnasium": "from robustirl.envs.gymnasium.tables import from_gymnasium; from_gymnasium('FrozenLake-v1')",
     "minari": "from robustirl.demonstrations import Demonstrations, to_minari;"
     " to_minari(Demonstrations.from_arrays([[0, 1]], actions=[[0]]), 'tried/once-v0')",

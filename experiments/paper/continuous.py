@@ -19,7 +19,8 @@ from jaxtyping import Array, Float, Key
 
 from experiments import runner
 from experiments.runner import Outcome, Result, Where
-from robustirl.control import EXPERT, Evaluation, GaussianPolicy, PolicyGradientConfig, collect, solve_game
+from robustirl.control import EXPERT, GaussianPolicy, PolicyGradientConfig, collect, solve_game
+from robustirl.control.rollouts import Evaluation
 from robustirl.envs import GaussianGrid
 from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN
 from robustirl.errors import InvalidInputError

@@ -331,6 +331,8 @@ def wait_interruptibly(values: _V) -> _V:
     for leaf in jax.tree.leaves(values):
         if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
             continue
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)  # Keys do not say whether they are ready.
         while not leaf.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
             if time.monotonic() - begun < 0.002:  # Most small programs end by then; sleeping would be too coarse.
                 time.sleep(0)

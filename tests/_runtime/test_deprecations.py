@@ -1,7 +1,6 @@
 """Every name of the table of old names gives the new object and a warning that says the new name."""
 
 import ast
-import dataclasses
 import importlib
 import re
 import subprocess
@@ -19,7 +18,7 @@ from robustirl._runtime.deprecations import IMPORTED_WITH_WARNING, METHODS, MODU
 from robustirl.control import PolicyGradientConfig, solve_game
 from robustirl.demonstrations import Demonstrations, estimate_occupancy
 from robustirl.envs import GaussianGrid
-from robustirl.irl import RelativeEntropyConfig, Status
+from robustirl.irl import Status
 
 ROOMS = Path(robustirl.__file__).parent
 
@@ -137,17 +136,6 @@ def test_the_package_itself_uses_no_old_name():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
                 assert not old & {node.module, *(f"{node.module}.{name.name}" for name in node.names)}, path
-
-
-def test_an_old_field_sets_and_reads_the_new_one_with_a_warning():
-    with pytest.warns(DeprecationWarning, match=r"RelativeEntropyConfig\.centre is now RelativeEntropyConfig\.center"):
-        config = RelativeEntropyConfig(centre="none")  # pyright: ignore[reportCallIssue]
-    assert config == RelativeEntropyConfig(center="none")
-    with pytest.warns(DeprecationWarning, match=r"RelativeEntropyConfig\.centre is now"):
-        assert config.centre == "none"  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.warns(DeprecationWarning, match=r"PolicyGradientConfig\.normalise is now"):
-        changed = dataclasses.replace(PolicyGradientConfig(), normalise=False)  # pyright: ignore[reportCallIssue]
-    assert changed.normalize is False
 
 
 def test_an_old_member_of_a_status_is_the_new_one_and_its_value_in_files_stays():

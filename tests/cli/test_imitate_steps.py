@@ -36,9 +36,9 @@ def stand_ins(monkeypatch):
     """Replace training and measuring; return what they were asked for."""
     asked = {}
 
-    def train(worlds, *, steps, callback, keys):
+    def train(worlds, *, steps, callbacks, keys):
         asked["training"] = (worlds, steps, [jax.random.key_data(key).tolist() for key in keys])
-        callback(1, 2)
+        callbacks[0](SimpleNamespace(steps=1, total=2))
         returns = ([9.0] * 20 + [1.0] * 20, [0.0] * 20 + [2.0] * 20)
         return [
             SimpleNamespace(policy=f"expert {n}", progress=SimpleNamespace(episode_return=returns[n])) for n in (0, 1)
@@ -51,7 +51,7 @@ def stand_ins(monkeypatch):
     def fit(worlds, seen, alphas, *, config, callbacks, keys):
         asked["fits"] = (worlds, seen, alphas, config.steps, [jax.random.key_data(key).tolist() for key in keys])
         callbacks[0](SimpleNamespace(steps=1, total=2))
-        return [SimpleNamespace(player=f"player {n}", judgment=f"judged {n}", gap=-n) for n in range(len(worlds))]
+        return [SimpleNamespace(player=f"player {n}", verdict=f"judged {n}", gap=-n) for n in range(len(worlds))]
 
     def measure(worlds, policies, *, episodes, keys):
         asked["measured"] = (worlds, policies, episodes, [jax.random.key_data(key).tolist() for key in keys])
@@ -154,18 +154,14 @@ def test_imitate_takes_one_update_and_one_below_one(monkeypatch, tmp_path, refus
 
 
 def test_imitate_estimates_memory_by_steps(monkeypatch):
-    asked, trained, fitted = [], [], []
+    asked = []
     monkeypatch.setattr(imitate, "require_memory", lambda size, *words: asked.append((size, *words)))
-    monkeypatch.setattr("robustirl.control.require_training", lambda *given, **sizes: trained.append(sizes))
-    monkeypatch.setattr("robustirl.irl.require_imitation", lambda *given, **sizes: fitted.append(sizes))
     worlds, config = (physics.make("pendulum"), physics.make("cart-pole-swing-up")), ImitationConfig()
     command = imitate.Imitate(attempts=3, episodes=5, expert_steps=9000)
     for seen in (None, Seen()):
         imitate._require_memory(command, config, worlds, seen)
     learners = (2 * 3 * 4096 * 400, "--attempts 3", "take fewer")
     assert asked == [learners, (5 * 250 * 400, "--episodes 5", "record fewer"), learners]
-    assert trained == [{"steps": 9000, "fits": 2}]  # No expert is trained whose steps were seen.
-    assert fitted == [{"width": 3, "steps": steps, "horizon": 200, "fits": 6} for steps in (5 * 250, 7)]
 
 
 def test_worlds_with_bodies_are_named_or_files(monkeypatch, tmp_path, refused):

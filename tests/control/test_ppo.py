@@ -1,153 +1,234 @@
-"""Proximal policy optimization: hand-computed advantages, segments that begin anew, and who learns from what."""
+"""Losses and updates of PPO on a few steps, beside NumPy written from the formulas."""
 
-from types import SimpleNamespace
+import dataclasses
+import math
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
+import scipy.stats
 
-from robustirl._runtime import single_precision
-from robustirl.control import Evaluation, PPOConfig, ppo_training
-from robustirl.control.interface import action_units
-from robustirl.control.ppo import _advantages, create, improve
-from robustirl.control.segments import Segment
-from robustirl.errors import InvalidInputError
+from robustirl.control import PPOConfig
+from robustirl.control.policies import GaussianPolicy, Players, Scale
+from robustirl.control.ppo import WorldReward, _rules, create, falling_rate, learn
+from robustirl.control.rollouts import Segment
 
-
-def _segment(**changes) -> Segment:
-    """Return three steps of one episode, of which the second ends."""
-    column = lambda *values: jnp.array(values)[:, None]  # noqa: E731
-    fields = {
-        "features": jnp.zeros((3, 1, 1)),
-        "next_features": jnp.zeros((3, 1, 1)),
-        "actions": jnp.zeros((3, 1, 1)),
-        "by_player": column(True, True, True),
-        "log_densities": jnp.zeros((3, 1)),
-        "paid": column(1.0, 2.0, 4.0),
-        "terminated": column(False, True, False),
-        "over": column(False, True, False),
-        "returns": column(np.nan, 3.0, np.nan),
-        "lengths": column(0, 2, 0),
-    }
-    return Segment(**(fields | changes))
-
-
-def test_advantages_by_hand():
-    values, after = jnp.array([[1.0], [2.0], [3.0]]), jnp.array([[2.0], [10.0], [5.0]])
-    found = _advantages(_segment().paid, values, after, _segment(), jnp.array(0.5), 0.5)
-    # δ = (1 + ½·2 - 1, 2 + 0 - 2, 4 + ½·5 - 3); the sum of the second stops at the end of its episode.
-    np.testing.assert_allclose(found[:, 0], [1.0 + 0.25 * 0.0, 0.0, 3.5])
-    cut = _segment(terminated=jnp.zeros((3, 1), bool))  # Cut off at the horizon: the critic says what would follow.
-    np.testing.assert_allclose(_advantages(cut.paid, values, after, cut, jnp.array(0.5), 0.5)[:, 0], [2.25, 5.0, 3.5])
-
-
-def test_the_opponent_learns_from_its_own_steps_alone():
-    config = PPOConfig(environments=8, segment=16, hidden=(4,), epochs=1, minibatches=1)
-    with single_precision():
-        agents = create(config, 1, 1, jax.random.key(0))
-        rng = np.random.default_rng(0)
-        actions = jnp.asarray(rng.normal(size=(16, 8, 1)), dtype=jnp.float32)
-        densities = agents.players.player.log_density(jnp.zeros((16, 8, 1)), actions)
-        shape = (16, 8)
-        both = Segment(
-            features=jnp.zeros((*shape, 1)),
-            next_features=jnp.zeros((*shape, 1)),
-            actions=actions,
-            by_player=jnp.ones(shape, bool),
-            log_densities=densities,
-            paid=actions[..., 0],
-            terminated=jnp.ones(shape, bool),
-            over=jnp.ones(shape, bool),
-            returns=actions[..., 0],
-            lengths=jnp.ones(shape, int),
-        )
-        step = eqx.filter_jit(
-            lambda segment: improve(
-                agents, segment, segment.paid, jnp.array(0.9), config, jnp.ones((), int), jax.random.key(1)
-            )
-        )
-        alone, other = step(both), step(eqx.tree_at(lambda s: s.by_player, both, ~both.by_player))
-    same = jax.tree.map(lambda a, b: bool((a == b).all()), alone.players, agents.players)
-    assert all(jax.tree.leaves(same.opponent))
-    assert not all(jax.tree.leaves(same.player))
-
-    # What pays more, the player does more often, and the opponent less.
-    def rise(new, old):
-        at = jnp.zeros((16, 8, 1))
-        change = new.log_density(at, actions) - old.log_density(at, actions)
-        return float(change.ravel() @ actions.ravel())
-
-    assert rise(alone.players.player, agents.players.player) > 0
-    assert rise(other.players.opponent, agents.players.opponent) < 0
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "units"),
-    [
-        ([-1, -1], [1, 1], None),
-        ([-2, -0.4], [0.5, 0.4], [2, 0.4]),
-        ([-np.inf, 0], [np.inf, 0], None),  # Without bounds, and without a choice.
-        ([0, -np.inf], [5, 7], [5, 1]),
-    ],
+DISCOUNT = 0.8
+CONFIG = PPOConfig(
+    environments=2,
+    segment=3,
+    epochs=1,
+    minibatches=1,
+    learning_rate=0.1,
+    opponent_rate=0.5,
+    clip=0.3,
+    gae_decay=0.7,
+    entropy=0.2,
+    gradient_norm=1.3,
+    hidden=(2,),
+    deviations=(0.58, 0.61),
 )
-def test_units_are_the_largest_actions(low, high, units):
-    found = action_units(SimpleNamespace(bounds=(np.array(low), np.array(high))))
-    assert (found if found is None else found.tolist()) == units
 
 
-@pytest.mark.parametrize("mean", [True, False])
-def test_a_policy_is_measured_as_asked_and_by_the_first_episode_of_each_column(monkeypatch, mean):
-    asked = {}
-
-    def walk(field, players, scale, alpha, walkers, **options):
-        asked.update(options, alpha=float(alpha), walkers=walkers, same=players.player is players.opponent)
-        over = jnp.array([[False, True], [True, False], [True, True]])
-        numbers = jnp.arange(6).reshape(3, 2)
-        return walkers, SimpleNamespace(over=over, returns=10 * numbers, lengths=numbers + 1)
-
-    monkeypatch.setattr(ppo_training, "walk", walk)
-    field = SimpleNamespace(initial=lambda keys: jnp.zeros((len(keys), 1)))
-    policy = SimpleNamespace(weights=[np.zeros((4, 1))])
-    returns, lengths = ppo_training._measure(field, policy, jax.random.key(0), 2, 3, mean)  # pyright: ignore
-    assert (returns.tolist(), lengths.tolist()) == ([20, 10], [3, 2])
-    assert (asked["mean_action"], asked["same"], asked["alpha"]) == (mean, True, 1.0)
-    assert (asked["steps"], asked["horizon"]) == (3, 3)
-    assert [part.tolist() for part in jax.tree.leaves(asked["walkers"])] == [[[0.0]] * 2, [0, 0], [0.0, 0.0]]
+def _policy(rng: np.random.Generator) -> GaussianPolicy:
+    weights = (jnp.asarray(rng.normal(size=(1, 2))), jnp.asarray(rng.normal(size=(2, 1))))
+    return GaussianPolicy(weights, (jnp.asarray(rng.normal(size=2)),), jnp.asarray([math.log(0.6)]))
 
 
-@pytest.mark.parametrize(
-    ("within", "beyond", "words"),
-    [
-        *(({name: 1}, {name: 0}, f"{name} is 0") for name in ("environments", "segment", "epochs")),
-        ({"minibatches": 1}, {"minibatches": 0}, "minibatches is 0"),
-        *(
-            ({name: 1e-9}, {name: 0.0}, f"{name} is 0.0")
-            for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation")
+def _case():
+    """Agents with random numbers, and three steps of two episodes: one ends by itself, one is cut off."""
+    rng = np.random.default_rng(3)
+    agents = create(CONFIG, 1, 1, jax.random.key(0))
+    critic = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape)), agents.critic)
+    agents = eqx.tree_at(
+        lambda a: (a.players, a.critic, a.scale, a.reward_scale, a.running),
+        agents,
+        (
+            Players(_policy(rng), _policy(rng)),
+            critic,
+            Scale(jnp.array([0.5]), jnp.array([4.0]), jnp.array(3.0)),
+            Scale(jnp.array([1.0]), jnp.array([2.0]), jnp.array(2.0)),
+            jnp.array([0.5, -1.0]),
         ),
-        ({"gae_decay": 0}, {"gae_decay": -1e-9}, "gae_decay is -1e-09"),
-        ({"gae_decay": 1}, {"gae_decay": 1.001}, "gae_decay is 1.001"),
-        ({"entropy": 0}, {"entropy": -1e-9}, "entropy is -1e-09"),
-        ({"entropy": 1e9}, {"entropy": float("inf")}, "entropy is inf"),
-        ({"deviations": (0.3, 0.3)}, {"deviations": (0.3, 0.2)}, r"deviations is \(0.3, 0.2\), but a smallest and a l"),
-        ({"deviations": (1e-9, 1)}, {"deviations": (0.0, 1)}, "a limit of the deviations is 0.0"),
-        ({"deviations": (0.1, 0.2)}, {"deviations": (0.1, 0.2, 0.3)}, "a smallest and a largest one are needed"),
-        ({"hidden": (1,)}, {"hidden": (8, 0)}, "the width of a hidden layer is 0"),
-        ({"environments": 3, "segment": 4, "minibatches": 6}, {"environments": 3, "segment": 3}, "the 9 steps"),
+    )
+    draw = lambda *shape: jnp.asarray(rng.normal(size=shape))  # noqa: E731
+    segment = Segment(
+        features=draw(3, 2, 1),
+        next_features=draw(3, 2, 1),
+        actions=draw(3, 2, 1),
+        by_player=jnp.array([[True, False], [False, True], [True, True]]),
+        log_densities=draw(3, 2) - 1.5,
+        paid=draw(3, 2),
+        terminated=jnp.array([[False, True], [False, False], [False, False]]),
+        over=jnp.array([[False, True], [True, False], [False, False]]),
+        returns=jnp.array([[np.nan, 2.0], [5.0, np.nan], [np.nan, np.nan]]),
+        lengths=jnp.array([[0, 1], [8, 0], [0, 0]]),
+    )
+    return agents, segment
+
+
+def _leaves(tree) -> list[np.ndarray]:
+    return [np.asarray(leaf, float) for leaf in jax.tree.leaves(tree)]
+
+
+def _mean(leaves, inputs):
+    first, last, bias, _ = leaves
+    return np.tanh(inputs @ first + bias) @ last
+
+
+def _value(leaves, inputs):
+    first, bias, last, last_bias = leaves
+    return (np.tanh(inputs @ first.T + bias) @ last.T + last_bias)[..., 0]
+
+
+def _loss(parts, inputs, segment, old_advantages, targets):
+    """PPO's loss over all steps, from the formulas in the head of `ppo.py`."""
+    total, by_player = 0.0, np.asarray(segment.by_player)
+    for leaves, mask, sign in ((parts[0], by_player, 1), (parts[1], ~by_player, -1)):
+        deviation = np.exp(leaves[3][0])
+        log = scipy.stats.norm(_mean(leaves, inputs)[..., 0], deviation).logpdf(np.asarray(segment.actions)[..., 0])
+        ratio = np.exp(log - np.asarray(segment.log_densities))
+        weights = sign * old_advantages
+        terms = np.minimum(ratio * weights, np.clip(ratio, 0.7, 1.3) * weights)
+        total -= terms[mask].sum() / mask.size
+        total -= 0.2 * scipy.stats.norm(0, deviation).entropy()
+    return total + ((_value(parts[2], inputs) - targets) ** 2).mean() / 2
+
+
+def _slopes(function, parts):
+    """Central differences."""
+    found = []
+    for part in parts:
+        for leaf in part:
+            slope = np.zeros_like(leaf)
+            for place in np.ndindex(leaf.shape):
+                here = leaf[place]
+                leaf[place] = here + 1e-6
+                above = function()
+                leaf[place] = here - 1e-6
+                slope[place] = (above - function()) / 2e-6
+                leaf[place] = here
+            found.append(slope)
+    return [found[index : index + 4] for index in range(0, len(found), 4)]
+
+
+@jax.jit
+def _learned(agents, segment):
+    """Return one of three updates."""
+    keys = jax.random.split(jax.random.key(1))
+    return learn(agents, WorldReward(), (), segment, jnp.array(DISCOUNT), CONFIG, jnp.asarray(3), *keys)
+
+
+def test_an_update_of_ppo_is_that_of_the_formulas():
+    agents, segment = _case()
+    learned, _, progress = _learned(agents, segment)
+    paid, over, ended = (np.asarray(part) for part in (segment.paid, segment.over, segment.terminated))
+    running, returns = np.array([0.5, -1.0]), np.zeros((3, 2))
+    for step in range(3):
+        returns[step] = paid[step] + DISCOUNT * running
+        running = np.where(over[step], 0, returns[step])
+    np.testing.assert_allclose(learned.running, running)
+    # The mean square around the mean of what was seen before (two of mean 1 and variance 2) and now (six).
+    mean = (2 * 1.0 + returns.sum()) / 8
+    variance = (2 * (2.0 + (1.0 - mean) ** 2) + ((returns - mean) ** 2).sum()) / 8
+    np.testing.assert_allclose(learned.reward_scale.mean, [mean])
+    np.testing.assert_allclose(learned.reward_scale.square, [variance])
+    assert float(learned.reward_scale.count) == 8
+
+    inputs, after = ((np.asarray(f) - 0.5) / 2 for f in (segment.features, segment.next_features))
+    parts = [_leaves(part) for part in (agents.players.player, agents.players.opponent, agents.critic)]
+    parts = [[leaf.copy() for leaf in part] for part in parts]
+    values = _value(parts[2], inputs)
+    errors = paid / math.sqrt(variance) + DISCOUNT * np.where(ended, 0, _value(parts[2], after)) - values
+    gains, later = np.zeros((3, 2)), np.zeros(2)
+    for step in (2, 1, 0):
+        later = gains[step] = errors[step] + DISCOUNT * 0.7 * np.where(over[step], 0, later)
+    centered, targets = (gains - gains.mean()) / gains.std(), gains + values
+    slopes = _slopes(lambda: _loss(parts, inputs, segment, centered, targets), parts)
+    norms = [math.sqrt(sum((leaf**2).sum() for leaf in slope)) for slope in slopes]
+    assert norms[0] < norms[2] < 1.3 < norms[1]  # Some are shortened, and some are not.
+    memories = (learned.memories.player, learned.memories.opponent, learned.memories.critic)
+    rates, changed = (0.1, 0.05, 0.1), (learned.players.player, learned.players.opponent, learned.critic)
+    for part, slope, norm, memory, rate, new in zip(parts, slopes, norms, memories, rates, changed, strict=True):
+        shortened = [leaf * min(1, 1.3 / norm) for leaf in slope]
+        for mine, remembered in zip(shortened, _leaves(optax.tree_utils.tree_get(memory, "mu")), strict=True):
+            np.testing.assert_allclose(remembered, 0.1 * mine, rtol=1e-5, atol=1e-8)
+        expected = [leaf - rate * g / (np.abs(g) + 1e-5) for leaf, g in zip(part, shortened, strict=True)]
+        if new is not learned.critic:
+            assert not math.log(0.58) < expected[3][0] < math.log(0.61)
+            expected[3] = np.clip(expected[3], math.log(0.58), math.log(0.61))
+        for mine, theirs in zip(expected, _leaves(new), strict=True):
+            np.testing.assert_allclose(theirs, mine, rtol=1e-5, atol=1e-6)
+
+    features = np.asarray(segment.features).ravel()
+    mean = (3 * 0.5 + features.sum()) / 9
+    np.testing.assert_allclose(learned.scale.mean, [mean])
+    spread = (3 * (4.0 + (0.5 - mean) ** 2) + ((features - mean) ** 2).sum()) / 9
+    np.testing.assert_allclose(learned.scale.square, [spread])
+    np.testing.assert_allclose(progress.reward, paid.mean())
+    assert (float(progress.episode_return), float(progress.episode_length)) == (3.5, 4.5)
+
+
+def test_an_absurd_segment_changes_nothing():
+    agents, segment = _case()
+    bad = eqx.tree_at(lambda s: s.paid, segment, segment.paid.at[0, 0].set(jnp.nan))
+    new, _, _ = _learned(agents, bad)
+    for one, two in zip(jax.tree.leaves(new), jax.tree.leaves(agents), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_rates_of_ppo_fall_linearly_to_their_last_share():
+    config = dataclasses.replace(CONFIG, epochs=2, minibatches=2, final_rate=0.2)
+    player, opponent, _ = _rules(config, jnp.asarray(3))  # Twelve steps.
+
+    @jax.jit
+    def changes():
+        found = []
+        for rule in (player, opponent):
+            memory = rule.init(jnp.zeros(1))
+            for _ in range(14):
+                change, memory = rule.update(jnp.ones(1), memory)
+                found.append(jnp.asarray(change)[0])
+        return jnp.stack(found)
+
+    expected = np.array([-0.1 * (1 - 0.8 * min(step / 12, 1)) for step in range(14)])
+    np.testing.assert_allclose(changes(), [*expected, *(0.5 * expected)], rtol=1e-4)
+
+
+@pytest.mark.parametrize("steps", [1, 16, 736])
+def test_the_falling_rate_is_that_of_optax_to_the_last_bit(steps):
+    def rates(schedule):
+        return jax.lax.scan(lambda count, _: (count + 1, schedule(count)), jnp.zeros((), jnp.int32), length=800)[1]
+
+    ours = jax.jit(lambda steps: rates(falling_rate(1e-3, 1e-4, steps)))(np.int32(steps))
+    np.testing.assert_array_equal(ours, jax.jit(lambda: rates(optax.linear_schedule(1e-3, 1e-4, steps)))())
+
+
+@pytest.mark.parametrize(
+    ("change", "culprit"),
+    [
+        ({"environments": 0}, "environments is 0"),
+        ({"clip": 0.0}, "clip is 0.0"),
+        ({"gae_decay": 1.001}, "gae_decay is 1.001"),
+        ({"deviations": (0.3, 0.2)}, "deviations is (0.3, 0.2), but a smallest and a largest"),
+        ({"hidden": (8, 0)}, "the width of a hidden layer is 0"),
+        ({"hidden": ()}, "hidden is empty"),
+        ({"environments": 3, "segment": 3, "minibatches": 4}, "minibatches is 4, which does not divide the 9 steps"),
     ],
 )
-def test_settings_at_their_limits_are_accepted_and_beyond_them_refused(within, beyond, words):
-    divisible = {"environments": 4, "segment": 4, "minibatches": 4}
-    if within.keys() & divisible.keys():
-        divisible["minibatches"] = 1 if len(within) == 1 else 4
-    made = PPOConfig(**divisible | within)
-    assert {name: getattr(made, name) for name in within} == within
-    with pytest.raises(InvalidInputError, match=words):
-        PPOConfig(**divisible | {"minibatches": 4} | beyond)
+@pytest.mark.usefixtures("mistyped")
+def test_a_bad_setting_is_refused(change, culprit, refused):
+    with refused(culprit):
+        PPOConfig(**change)
 
 
-def test_the_median_and_the_mean_of_returns():
-    found = Evaluation(jnp.array([[1.0, 2.0, 9.0], [0.0, 4.0, 2.0]]), jnp.ones((2, 3), bool), jnp.ones((2, 3), int))
-    assert found.median_return.tolist() == [2, 2]
-    assert found.mean_return.tolist() == [4, 2]
+@pytest.mark.usefixtures("mistyped")
+def test_settings_are_numbers_of_python_whatever_they_were_given_as():
+    """Counts of 32 bits overflow in products, and lists are no keys of compiled programs."""
+    large, two = np.int32(2**20), jnp.asarray(2)
+    config = PPOConfig(environments=large, segment=large, minibatches=two, learning_rate=np.float32(0.5), hidden=[two])
+    assert config == PPOConfig(environments=2**20, segment=2**20, minibatches=2, learning_rate=0.5, hidden=(2,))
+    assert config.batch == 2**40

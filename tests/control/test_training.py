@@ -1,114 +1,152 @@
-"""Training: experts as good as they must be, one code for one and two players, and clear verdicts."""
+"""Trainings by PPO: a known optimum, the same numbers however they are cut, and clear refusals."""
 
-import dataclasses
-import inspect
-from typing import Any
+from types import SimpleNamespace
 
-import equinox as eqx
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import EXPERT, Players, PolicyGradientConfig, evaluate, linear_policy, network_policy
-from robustirl.control.training import initial_players, solve_game, train_expert
-from robustirl.envs.gaussian_grid import GaussianGrid
-from robustirl.errors import ConvergenceError
-from tests.control.worlds import Line, fast_key
+from robustirl import envs
+from robustirl._jax import single_precision
+from robustirl._progress import Interrupted
+from robustirl.control import PPOConfig, linear_policy, measure_returns, network_policy, train_policies, train_policy
+from robustirl.control import training as module
+from robustirl.control.policies import require_policy
+from robustirl.control.worlds import action_units, as_key, list_worlds
+from robustirl.envs import from_gymnasium_vector, physics
+from tests.control.worlds import Line, Scripted
 
-QUICK = PolicyGradientConfig(steps=60, episodes=64, horizon=100)
-LINE = Line([0.0, -1.0, -1.0, -1.0, 5.0], slip=0.0)
-LINE_QUICK = PolicyGradientConfig(steps=40, episodes=32, horizon=20)
-
-
-@pytest.mark.slow
-def test_a_short_training_finds_the_goal_of_the_grid():
-    result = train_expert(GaussianGrid(0.0), config=QUICK, attempts=1, key=fast_key(0))
-    found = evaluate(GaussianGrid(0.0), result.player, episodes=4, key=fast_key(1))
-    assert result.valid
-    assert found.goal_share == 1
-    assert found.mean_return > -200
-    np.testing.assert_array_less(found.lengths, 100)
+SMALL = PPOConfig(environments=8, segment=16, hidden=(8,))  # The shapes of the examples in docstrings.
+KEY = jax.random.key(0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("noise", "least"), [(0.0, -173), (0.05, -184), (0.1, -200), (0.15, -222), (0.2, -270)])
-def test_experts_are_as_good_as_they_must_be(noise, least):
-    world = GaussianGrid(noise)
-    expert = train_expert(world, key=fast_key(1))
-    found = evaluate(world, expert.player, key=fast_key(2))
-    assert found.goal_share == 1
-    assert found.mean_return >= least
+def test_ppo_finds_the_optimum_of_a_line():
+    line = Line([0.0, -1.0, -1.0, -1.0, 5.0], slip=0.0)
+    config = PPOConfig(environments=8, segment=16, hidden=(8,), learning_rate=1e-2)
+    result = train_policy(line, steps=128 * 30, config=config, horizon=20, key=KEY)
+    returns = measure_returns([line], [result.policy], episodes=4, horizon=20, keys=[KEY])
+    np.testing.assert_array_equal(returns, [[4.0] * 4])  # Right, right: -1 + 5.
+
+
+def test_numbers_of_a_training_are_as_before():
+    result = train_policy(physics.make("pendulum"), steps=384, config=SMALL, key=KEY)
+    np.testing.assert_allclose(result.progress.reward, [-7.3011570, -7.0017362, -7.2656384], rtol=1e-5)
+    np.testing.assert_allclose(np.abs(np.asarray(result.policy.weights[0])).sum(), 9.8705244, rtol=1e-5)
+
+
+def test_a_stretch_is_the_same_in_however_many_calls_it_is_taken(monkeypatch):
+    whole = train_policy(physics.make("pendulum"), steps=128 * 46, config=SMALL, key=KEY)  # Stretches of two.
+    assert whole.progress.reward.shape == (46,)
+    monkeypatch.setattr(module, "ROOM", 1)
+    cut = train_policy(physics.make("pendulum"), steps=128 * 46, config=SMALL, key=KEY)
+    for one, two in zip(jax.tree.leaves(whole), jax.tree.leaves(cut), strict=True):
+        np.testing.assert_array_equal(one, two)
+    # The learning rate falls over all updates, so that a longer training differs from the second update on.
+    short = train_policy(physics.make("pendulum"), steps=384, config=SMALL, key=KEY)
+    first, second = (np.asarray(one.progress.reward) for one in (short, whole))
+    assert first[0] == second[0]
+    assert not np.array_equal(first[1:], second[1:3])
+
+
+def test_callbacks_see_end_and_interrupt_a_training():
+    options, seen = {"steps": 128 * 3, "config": SMALL, "key": KEY}, []
+    ended = train_policy(physics.make("pendulum"), callbacks=[seen.append, lambda step: step.steps < 256], **options)
+    assert [(step.steps, step.total) for step in seen] == [(128, 384), (256, 384)]
+    assert ended.progress.reward.shape == (2,)
+
+    def press(step):
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        train_policy(physics.make("pendulum"), callbacks=[press], **options)
+    assert caught.value.fit[0].progress.reward.shape == (1,)
+
+
+def test_one_program_measures_mean_and_drawn_actions():
+    world = physics.make("pendulum")
+    policy = network_policy(3, 1, hidden=(4,), key=KEY)
+    mean, drawn = (
+        np.asarray(measure_returns([world], [policy], episodes=3, horizon=5, mean_action=way, keys=[KEY]))
+        for way in (True, False)
+    )
+    assert mean.shape == drawn.shape == (1, 3)
+    assert not np.allclose(mean, drawn)
+
+
+def test_what_a_training_is_put_together_from():
+    class Longer(Line):
+        horizon = 37
+
+    line = Line([0.0, -1.0, 5.0], discount=0.7)
+    with single_precision():
+        settings = [
+            module.training_setting(line, 0.9, 128 * 146, SMALL, None),
+            module.training_setting(Longer([0.0, -1.0, 5.0]), 0.9, 128, SMALL, None),
+            module.training_setting(line, 0.9, 128, SMALL, 50),
+            module.training_setting(Scripted(), 0.9, 3 * 16 * 2, SMALL, None),
+        ]
+    assert [setting.horizon for setting in settings] == [200, 37, 50, 4]
+    assert [int(setting.updates) for setting in settings] == [147, 1, 1, 2]  # 147 are 21 stretches of seven.
+    assert settings[0].units is None  # Its actions lie within ±1.
+    np.testing.assert_allclose([float(settings[0].alpha), float(settings[0].discount)], [0.9, 0.7], rtol=1e-6)
+    assert settings[3].config.environments == 3
 
 
 @pytest.mark.parametrize(
-    "config",
-    [
-        LINE_QUICK,
-        pytest.param(dataclasses.replace(LINE_QUICK, method="ppo", baseline="critic"), marks=pytest.mark.slow),
-    ],
-    ids=["likelihood-ratio", "ppo"],
+    ("low", "high", "units"), [([-2.0, -1], [2.0, 1], [2, 1]), ([-1.0], [1.0], None), ([-np.inf], [np.inf], None)]
 )
-def test_the_player_wins_a_line_alone_and_loses_it_to_a_stronger_opponent(config):
-    alone = solve_game(LINE, 1.0, config=config, key=fast_key(0))
-    game = solve_game(LINE, 0.3, config=config, key=fast_key(0))
-    assert alone.history.mean_return[-1] > 3.5
-    assert game.history.mean_return[-1] < 1.5
-    assert game.valid
-    # The opponent leads away from the right end where the player might reach it.
-    assert game.opponent.mean(jnp.eye(5))[3, 0] < 0 < game.player.mean(jnp.eye(5))[3, 0]
+def test_units_are_the_largest_actions(low, high, units):
+    found = action_units(SimpleNamespace(bounds=(np.array(low), np.array(high))))
+    assert (found if found is None else found.tolist()) == units
 
 
-def test_at_alpha_one_training_ignores_the_opponent_to_the_bit():
-    results = []
-    for mean in (-3.0, 3.0):
-        opponent = eqx.tree_at(lambda p: p.weights, linear_policy(5, 1), (jnp.full((5, 1), mean, dtype=float),))
-        start = Players(linear_policy(5, 1), opponent)
-        results.append(solve_game(LINE, 1.0, start=start, config=LINE_QUICK, key=fast_key(0)))
-    for one, two in zip(*(jax.tree.leaves((r.player, r.history)) for r in results), strict=True):
-        assert np.asarray(one).tobytes() == np.asarray(two).tobytes()
-    assert results[0].opponent.weights[0][0, 0] == -3
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_training_in_gymnasium_s_environments_learns_in_every_mode_of_beginning_anew(mode):
+    kwargs = {"autoreset_mode": gymnasium.vector.AutoresetMode(mode)}
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=4, vectorization_mode="sync", vector_kwargs=kwargs)
+    world = from_gymnasium_vector(envs, seed=1)
+    result = train_policy(world, steps=4 * 32 * 2, config=PPOConfig(segment=32, hidden=(8,)), key=KEY)
+    assert result.progress.reward.tolist() == [1, 1]  # Every row is a step that was taken, and pays one.
+    assert np.isfinite(result.policy.weights[0]).all()
 
 
 @pytest.mark.slow
-def test_a_network_is_trained_by_the_same_code():
-    policy = network_policy(5, 1, hidden=(8,), key=fast_key(0))
-    result = train_expert(LINE, start=policy, config=LINE_QUICK, attempts=1, key=fast_key(0))
-    assert result.history.mean_return[-1] > 3.5
-    assert result.player.weights[0].shape == (5, 8)
+@pytest.mark.parametrize(("name", "least"), [("CartPole-v1", 300), ("Acrobot-v1", -200)])
+def test_policies_learn_in_gymnasium_s_worlds(name, least):
+    world = from_gymnasium_vector(name, environments=16)
+    policy = train_policy(world, steps=80_000, config=PPOConfig(segment=128), key=KEY).policy
+    assert float(np.asarray(measure_returns([world], [policy], episodes=16, keys=[KEY])).mean()) > least
 
 
-def test_rewards_that_are_not_numbers_end_training_with_the_last_sound_policy():
-    world = Line([-1.0] * 5, slip=0.0, broken=True)
-    with pytest.raises(ConvergenceError, match=r"not finite at policy step \d+.*throw=False"):
-        solve_game(world, 1.0, config=LINE_QUICK, key=fast_key(0))
-    kept = solve_game(world, 1.0, config=LINE_QUICK, key=fast_key(0), throw=False)
-    assert not kept.valid
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((kept.player, kept.opponent)))
+PENDULUM, CART = physics.make("pendulum"), physics.make("cart-pole")
+REFUSED = {
+    "make one with robustirl.envs.physics.make(name)": lambda: list_worlds("pendulum"),
+    "make one with robustirl.envs.from_gymnasium_vector": lambda: list_worlds(SimpleNamespace(observation_space=3)),
+    "worlds of numbered states are for robustirl.RobustIRL": lambda: list_worlds(envs.make("three-state")),
+    "the world is []": lambda: list_worlds([]),
+    "key is None, but a key of JAX is needed": lambda: as_key(None),
+    "world 1 is of another kind than world 0": lambda: train_policies([PENDULUM, CART], keys=[KEY] * 2),
+    "2 worlds and 1 keys were given": lambda: train_policies([PENDULUM] * 2, keys=[KEY]),
+    "0 worlds and 0 keys": lambda: train_policies([], keys=[]),
+    "steps is 5, but a whole number of at least 4096": lambda: train_policy(PENDULUM, steps=5, key=KEY),
+    "config is 7, but a PPOConfig is needed": lambda: train_policy(PENDULUM, config=7, key=KEY),
+    "the horizon is 0": lambda: train_policy(PENDULUM, horizon=0, key=KEY),
+    "horizon is 7, but environments that step themselves": lambda: train_policy(Scripted(), horizon=7, key=KEY),
+    "takes 3 numbers of a state and gives 2 of an action": lambda: require_policy(PENDULUM, linear_policy(3, 2)),
+    "the policy is a function, but a GaussianPolicy": lambda: measure_returns([PENDULUM], [print], keys=[KEY]),
+    "the reward does not take what the world shows, 4 numbers a state": lambda: train_policy(
+        CART, reward=lambda before, after: (after @ jnp.ones((3, 1)))[..., 0], key=KEY
+    ),
+    "needs about": lambda: train_policy(
+        PENDULUM, steps=10**9, config=PPOConfig(environments=2**15, segment=2**14), key=KEY
+    ),
+}
 
 
-def test_a_world_that_never_ends_is_trained_in_to_its_horizon():
-    result = solve_game(Line([-1.0] * 5, endless=True), 1.0, config=LINE_QUICK, key=fast_key(0))
-    assert result.valid
-    np.testing.assert_array_equal(result.history.finished, 0)
-    np.testing.assert_array_equal(result.history.mean_return, -20)
-
-
-@pytest.mark.slow
-def test_deviations_stay_within_their_bounds():
-    config = dataclasses.replace(LINE_QUICK, deviations=(0.4, 0.6))
-    deviation = solve_game(LINE, 0.8, config=config, key=fast_key(0)).player.deviation
-    assert 0.4 - 1e-9 <= deviation[0] <= 0.6 + 1e-9
-
-
-def test_what_has_no_reward_is_refused(refused):
-    for call in (evaluate, train_expert):
-        with refused("Players", "RewardedWorld"):
-            unwrapped: Any = inspect.unwrap(call)  # A run-time type checker would speak first.
-            unwrapped(initial_players(LINE), *((linear_policy(5, 1),) if call is evaluate else ()), key=fast_key(0))
-
-
-def test_attempts_and_the_experts_settings_are_checked(refused):
-    with refused("attempts", "0"):
-        train_expert(LINE, attempts=0, key=fast_key(0))
-    assert EXPERT.baseline == "critic"
+@pytest.mark.parametrize("sentence", REFUSED)
+@pytest.mark.usefixtures("mistyped")
+def test_what_cannot_be_used_is_refused(sentence, refused):
+    with refused(sentence.replace("a function", "a builtin_function_or_method")):
+        REFUSED[sentence]()

@@ -3,7 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from robustirl.control.policies import GaussianPolicy
+from robustirl.types import HostStep
 
 
 def fast_key(seed: int) -> PRNGKeyArray:
@@ -72,3 +76,33 @@ def line_return(world: Line, right: Float[Array, " cells"], horizon: int) -> Flo
         here = here @ chain
         total = total + world.discount**step * here @ world.rewards
     return jnp.asarray(total)
+
+
+STILL = GaussianPolicy((jnp.array([[0.5], [0.0]]),), (), jnp.zeros(1))
+"""A policy for `Scripted`, whose mean action is half of the number of the environment."""
+
+
+class Scripted:
+    """Three environments that step themselves: g goes on, e ends by itself, c is cut off, - begins anew.
+
+    Observations are (number of the environment, steps so far); a step pays its number, counted from 1.
+    """
+
+    environments, horizon, width, action_size, discount = 3, 4, 2, 1, 0.9
+
+    def __init__(self, *script):
+        self.script, self.step, self.resets, self.moved = script or ("-ggc", "ge-g", "gggg"), 0, 0, []
+
+    def _seen(self, step):
+        return np.stack([np.arange(3.0), np.full(3, step)], -1)
+
+    def reset(self):
+        self.step, self.resets = 0, self.resets + 1
+        return self._seen(0)
+
+    def advance(self, actions):
+        self.moved.append(np.asarray(actions)[:, 0].tolist())
+        marks = np.array([line[self.step % len(line)] for line in self.script])
+        self.step += 1
+        seen, paid = self._seen(self.step), np.full(3, float(self.step))
+        return HostStep(seen, paid, marks == "e", marks == "c", seen, marks != "-")

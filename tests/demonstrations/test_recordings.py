@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from robustirl import irl
 from robustirl.demonstrations import Recordings, as_trainable, record, recordings
 from robustirl.errors import InvalidInputError
-from tests.control.test_host_training import STILL
+from tests.control.worlds import STILL
 
 SEEN = [np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2)]
 DONE = [np.array([[1.0], [2.0]]), np.array([[3.0]])]

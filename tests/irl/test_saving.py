@@ -1,7 +1,6 @@
 """Saved models: exact both ways, whole or not at all, and one sentence for every file that is none."""
 
 import functools
-import sys
 from typing import Any
 
 import jax
@@ -17,7 +16,6 @@ from robustirl.irl._archive import Archive, read_archive, write_archive
 from robustirl.mdp import MDP
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, LinearReward, NetworkReward, TabularReward
-from tests._runtime.test_forks import answer_of_child
 from tests.irl.saved import GOLDEN, content, fitted, made, same, written
 
 
@@ -199,11 +197,3 @@ def test_files_of_version_01_are_read():
     sampled = load_fit(GOLDEN / "relative-entropy-fit-0.1.npz")
     assert str(sampled.verdict).startswith("budget after 12 rounds with a feature gap of 0.118")
     assert bool(sampled.verdict.valid)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="this system has no fork")
-def test_a_forked_process_blames_the_fork_and_not_the_file(tmp_path):
-    save_fit(made(jnp.zeros(2)), tmp_path / "fit.npz")
-    jnp.ones(2).block_until_ready()
-    answer = answer_of_child(lambda: load_fit(tmp_path / "fit.npz"))
-    assert answer.startswith("this process was forked from one in which JAX was at work")

@@ -84,20 +84,12 @@ def run_imitate(command: Imitate) -> int:
 
 def _require_memory(command: Imitate, config: Any, worlds: tuple[Any, Any], seen: Any) -> None:
     """Refuse more attempts or episodes than memory holds, before anything is trained."""
-    from robustirl.control import require_training, world_width
-    from robustirl.irl import require_imitation
-
-    world, home = worlds
+    home = worlds[1]
     learners = 2.0 * command.attempts * config.ppo.batch * BYTES_PER_STEP
     require_memory(learners, f"--attempts {command.attempts}", "take fewer")
     if seen is None:
         recorded = float(command.episodes) * home.horizon * BYTES_PER_STEP
         require_memory(recorded, f"--episodes {command.episodes}", "record fewer")
-        require_training(home, config.ppo, steps=command.expert_steps, fits=EXPERTS)
-    steps = command.episodes * home.horizon if seen is None else seen.steps
-    require_imitation(
-        world, config, width=world_width(world), steps=steps, horizon=world.horizon, fits=2 * command.attempts
-    )
 
 
 def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, seed: int, folder: Path) -> list[str]:
@@ -135,7 +127,7 @@ def _imitate(command: Imitate, worlds: tuple[Any, Any], seen: Any, config: Any, 
         place = " carried over" if name == "the expert" else ""
         console.print(f"{name}{place}: return {value:.1f} in the learner's world (no learner saw a reward)")
     for name, fit in zip(names, fits, strict=False):
-        console.print(f"{name}: {fit.judgment}")
+        console.print(f"{name}: {fit.verdict}")
     files = ["demos.npz"]
     seen.save(folder / "demos.npz")
     for alpha, fit in zip(alphas, fits, strict=True):
@@ -158,7 +150,7 @@ def _demonstrations(command: Imitate, home: Any, keys: list, bars: PhaseBars) ->
     trained = train_policies(
         [home] * EXPERTS,
         steps=command.expert_steps,
-        callback=lambda done, of: bars.report("training an expert", done, of),
+        callbacks=[lambda step: bars.report("training an expert", step.steps, step.total)],
         keys=list(jax.random.split(keys[0], EXPERTS)),
     )
     best = max(trained, key=lambda one: _last_return(one.progress.episode_return))

@@ -7,9 +7,15 @@ player raises and the opponent lowers
 
 each over the steps in which its own action was executed. At α = 1 the opponent never acts and this is ordinary PPO
 (Schulman et al., 2017). Features are scaled by their running mean and deviation, rewards by the running deviation of
-the discounted return; `folded` puts the scale of the features into a policy's first layer.
+the discounted return; `policies.folded` puts the scale of the features into a policy's first layer.
+
+An update (`learn`) has two parts: a judge gives the steps of a segment rewards, and the policies improve. `WorldReward`
+gives the world's own reward, `Learned` a reward of features that was learned before, and the discriminator of
+`robustirl.irl` one that it improves at every update.
 """
 
+import abc
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +23,89 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from robustirl.control.networks import Network, Scale
-from robustirl.control.policies import GaussianPolicy, network_policy
-from robustirl.control.policy_gradient import Players
-from robustirl.control.ppo_config import PPOConfig
-from robustirl.control.schedules import falling_rate
-from robustirl.control.segments import Field, Segment
+from robustirl._check import as_count, as_list, as_number_between, as_positive
+from robustirl.control.policies import GaussianPolicy, Network, Players, Scale, network_policy
+from robustirl.control.policy_gradient import require_rising
+from robustirl.control.rollouts import Segment
+from robustirl.errors import InvalidInputError
 from robustirl.types import Tree
+
+
+@dataclasses.dataclass(frozen=True)
+class PPOConfig:
+    """How policies are improved from segments of episodes.
+
+    Args:
+        environments: N, episodes side by side.
+        segment: T, steps of each between two updates.
+        epochs: Passes over a segment.
+        minibatches: Parts of a segment, one gradient step each.
+        learning_rate: Of Adam.
+        final_rate: What remains of it at the end, as a share; it falls linearly.
+        opponent_rate: The opponent's learning rate as a multiple of the player's.
+        clip: ε, the range 1 ± ε of the ratio of densities.
+        gae_decay: λ of GAE.
+        entropy: Weight of the entropy of both policies.
+        gradient_norm: The largest norm of a gradient; longer ones are scaled down.
+        hidden: Widths of the hidden layers of policies and critic, one at least.
+        deviation: σ of both policies at the start, as a share of the largest action.
+        deviations: The bounds within which σ is held, as such shares.
+
+    Example:
+        >>> PPOConfig(environments=16).segment
+        64
+    """
+
+    environments: int = 64
+    segment: int = 64
+    epochs: int = 4
+    minibatches: int = 4
+    learning_rate: float = 1e-3
+    final_rate: float = 0.1
+    opponent_rate: float = 1.0
+    clip: float = 0.2
+    gae_decay: float = 0.95
+    entropy: float = 0.0
+    gradient_norm: float = 0.5
+    hidden: tuple[int, ...] = (64, 64)
+    deviation: float = 0.6
+    deviations: tuple[float, float] = (0.05, 1.0)
+
+    def __post_init__(self) -> None:
+        # Numbers of Python: those of arrays overflow in products, and lists are no settings of compiled programs.
+        given: dict[str, Any] = {}
+        for name in ("environments", "segment", "epochs", "minibatches"):
+            given[name] = as_count(name, getattr(self, name), 1)
+        for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
+            given[name] = as_positive(name, getattr(self, name))
+        given["gae_decay"] = as_number_between("gae_decay", self.gae_decay, 0, 1)
+        given["entropy"] = as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
+        given["hidden"] = as_widths(self.hidden)
+        given["deviations"] = tuple(as_list("deviations", self.deviations, "a smallest and a largest one"))
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        require_rising("deviations", self.deviations)
+        if self.batch % self.minibatches:
+            raise InvalidInputError(
+                f"minibatches is {self.minibatches}, which does not divide the {self.batch} steps of a segment; change"
+                " one of them."
+            )
+
+    @property
+    def batch(self) -> int:
+        """Return the steps between two updates, of all episodes."""
+        return self.environments * self.segment
+
+
+def as_widths(hidden: object) -> tuple[int, ...]:
+    """Return the widths of hidden layers, of which there must be one."""
+    widths = as_list("hidden", hidden, "a sequence of widths")
+    if not widths:
+        raise InvalidInputError("hidden is empty, but the width of one hidden layer at least is needed.")
+    return tuple(as_count("the width of a hidden layer", width, 1) for width in widths)
 
 
 class Memories(eqx.Module):
@@ -56,15 +136,35 @@ class Agents(eqx.Module):
     memories: Memories
 
 
-def _rule(config: PPOConfig, rate: float, updates: Int[Array, ""]) -> optax.GradientTransformation:
-    steps = updates * float(config.epochs * config.minibatches)  # As whole numbers they could exceed 32 bits.
-    schedule = falling_rate(rate, rate * config.final_rate, steps)
-    return optax.chain(optax.clip_by_global_norm(config.gradient_norm), optax.adam(schedule, eps=1e-5))
+def falling_rate(rate: float, final_rate: float, steps: Int[Array, ""] | Float[Array, ""]) -> optax.Schedule:
+    """Return a rate that falls linearly over so many steps and stays there.
+
+    This is `optax.linear_schedule` with a number of steps that is data, so that trainings of any length share a
+    compiled program.
+
+    Example:
+        >>> rate = falling_rate(1.0, 0.5, jnp.asarray(4))
+        >>> [float(rate(jnp.asarray(count))) for count in (0, 2, 4, 5)]
+        [1.0, 0.75, 0.5, 0.5]
+    """
+
+    def schedule(count: ArrayLike) -> Array:
+        # By the reciprocal, as XLA divides by a constant: numbers are then those of optax to the last bit.
+        share = 1 - jnp.clip(count, 0, steps) * (1 / steps)
+        return (rate - final_rate) * share + final_rate
+
+    return schedule
 
 
 def _rules(config: PPOConfig, updates: Int[Array, ""]) -> tuple[optax.GradientTransformation, ...]:
-    rate = config.learning_rate
-    return tuple(_rule(config, r, updates) for r in (rate, rate * config.opponent_rate, rate))
+    """Return the optimizers of player, opponent and critic."""
+    steps = updates * float(config.epochs * config.minibatches)  # As whole numbers they could exceed 32 bits.
+
+    def rule(rate: float) -> optax.GradientTransformation:
+        adam = optax.adam(falling_rate(rate, rate * config.final_rate, steps), eps=1e-5)
+        return optax.chain(optax.clip_by_global_norm(config.gradient_norm), adam)
+
+    return tuple(rule(config.learning_rate * share) for share in (1.0, config.opponent_rate, 1.0))
 
 
 def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) -> Agents:
@@ -72,8 +172,8 @@ def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) ->
     first, second, third = jax.random.split(key, 3)
     make = lambda key: network_policy(features, actions, hidden=config.hidden, deviation=config.deviation, key=key)  # noqa: E731
     players, critic = Players(make(first), make(second)), Network.create(features, config.hidden, key=third)
-    parts = (players.player, players.opponent, critic)
-    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, jnp.ones((), int)), parts, strict=True)))  # pyright: ignore
+    parts: Any = (players.player, players.opponent, critic)
+    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, jnp.ones((), int)), parts, strict=True)))
     running = jnp.zeros(config.environments, dtype=float)
     return Agents(players, critic, Scale.empty(features), Scale.empty(1), running, memories)
 
@@ -142,27 +242,6 @@ def improve(
     return jax.tree.map(lambda new, old: jnp.where(valid, new, old), learned, agents)
 
 
-def folded(policy: GaussianPolicy, scale: Scale, units: Float[Array, " a"] | None = None) -> GaussianPolicy:
-    """Return the same policy for features that are not scaled and actions that are not in units.
-
-    Example:
-        >>> policy = network_policy(2, 1, hidden=(4,), key=jax.random.key(0))
-        >>> policy = eqx.tree_at(lambda p: p.weights[-1], policy, jnp.ones((4, 1)))
-        >>> scale, x = Scale(jnp.array([1.0, -2.0]), jnp.array([4.0, 0.25]), jnp.array(9.0)), jnp.array([3.0, 1.0])
-        >>> bool(jnp.allclose(folded(policy, scale).mean(x), policy.mean(scale(x)), atol=1e-5))
-        True
-        >>> folded(policy, scale, jnp.array([2.0])).deviation.tolist()
-        [1.0]
-    """
-    weight = policy.weights[0] / scale.deviation[:, None]
-    bias = policy.biases[0] - scale.mean @ weight
-    policy = eqx.tree_at(lambda p: (p.weights[0], p.biases[0]), policy, (weight, bias))
-    if units is None:
-        return policy
-    larger = (policy.weights[-1] * units, policy.log_deviation + jnp.log(units))
-    return eqx.tree_at(lambda p: (p.weights[-1], p.log_deviation), policy, larger)
-
-
 def _held(policy: GaussianPolicy, config: PPOConfig) -> GaussianPolicy:
     low, high = (jnp.log(jnp.asarray(bound, dtype=float)) for bound in config.deviations)
     return eqx.tree_at(lambda p: p.log_deviation, policy, jnp.clip(policy.log_deviation, low, high))
@@ -177,10 +256,8 @@ def _clipped(
     mask: Array,
     clip: float,
 ) -> Float[Array, ""]:
-    """Return the clipped objective of one side, the mean over all steps.
-
-    Steps of the other side count as zero.
-    """
+    """Return the clipped objective of one side, the mean over all steps; those of the other side count as zero."""
+    # The exponent is bounded so that an absurd step gives a large number and not an infinite one.
     ratio = jnp.exp(jnp.clip(jnp.where(mask, policy.log_density(inputs, actions) - old, 0), -20, 20))
     terms = jnp.minimum(ratio * weights, jnp.clip(ratio, 1 - clip, 1 + clip) * weights)
     return jnp.where(mask, terms, 0).mean()
@@ -223,14 +300,66 @@ def _advantages(
 
 RewardFunction = Callable[[Float[Array, "*n d"], Float[Array, "*n d"]], Float[Array, "*n"]]
 """A reward of φ(s) and φ(s')."""
+Judged = tuple[Tree, Float[Array, "T N"], dict[str, Float[Array, ""]]]
+"""What a judge remembers, the rewards of a segment, and what to report."""
 
 
-def as_field(world: Any, count: int) -> Field:
-    """Return N copies of a world, or the N worlds of a list as one field.
+class Judge(eqx.Module):
+    """Give every step of a segment a reward, and learn from it if need be."""
 
-    A list gives every environment a world of its own, one after the other.
+    @abc.abstractmethod
+    def judge(self, memory: Tree, segment: Segment, key: PRNGKeyArray) -> Judged:
+        """Return what to remember, the rewards, and what to report."""
+
+
+class WorldReward(Judge):
+    """Give the world's own reward."""
+
+    def judge(self, memory: Tree, segment: Segment, key: PRNGKeyArray) -> Judged:
+        del key
+        return memory, segment.paid, {}
+
+
+class Learned(Judge):
+    """Give a reward of φ(s) and φ(s') that was learned elsewhere."""
+
+    reward: RewardFunction
+
+    def judge(self, memory: Tree, segment: Segment, key: PRNGKeyArray) -> Judged:
+        del key
+        return memory, self.reward(segment.features, segment.next_features), {}
+
+
+class Progress(eqx.Module):
+    """One entry an update: the means over its segment.
+
+    Attributes:
+        reward: Of the judge's rewards.
+        episode_return: Of what the world paid the episodes that ended; NaN if none did.
+        episode_length: Of their lengths; NaN if none did.
+        report: What the judge reports.
     """
-    if not isinstance(world, list | tuple):
-        return Field(world, each=False)
-    places = jnp.arange(count) % len(world)
-    return Field(jax.tree.map(lambda *leaves: jnp.stack(leaves)[places], *world), each=True)
+
+    reward: Float[Array, "*batch"]
+    episode_return: Float[Array, "*batch"]
+    episode_length: Float[Array, "*batch"]
+    report: dict[str, Float[Array, "*batch"]]
+
+
+def learn(
+    agents: Agents,
+    judge: Judge,
+    memory: Tree,
+    segment: Segment,
+    discount: Float[Array, ""],
+    config: PPOConfig,
+    updates: Int[Array, ""],
+    judging: PRNGKeyArray,
+    steps: PRNGKeyArray,
+) -> tuple[Agents, Tree, Progress]:
+    """Judge a segment and improve the policies, once; return the agents, the judge's memory, and means to log."""
+    memory, rewards, report = judge.judge(memory, segment, judging)
+    agents = improve(agents, segment, rewards, discount, config, updates, steps)
+    ended = (segment.lengths > 0).sum()
+    length = jnp.where(ended > 0, segment.lengths.sum() / jnp.maximum(ended, 1), jnp.nan)
+    return agents, memory, Progress(rewards.mean(), jnp.nanmean(segment.returns), length, report)

@@ -23,17 +23,9 @@ from robustirl._runtime import (
     single_precision,
     write_atomically,
 )
-from robustirl.control import (
-    Episodes,
-    GaussianPolicy,
-    HostWorld,
-    World,
-    as_key,
-    collect,
-    episodes_of,
-    require_episodes,
-    require_policy,
-)
+from robustirl.control.policies import GaussianPolicy, require_policy
+from robustirl.control.rollouts import Episodes, collect, episodes_of
+from robustirl.control.worlds import HostWorld, World, as_key
 from robustirl.demonstrations.arrays import require_room
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, require_unmasked
@@ -250,8 +242,7 @@ def record(
     require_policy(world, policy)
     steps = getattr(world, "horizon", 200) if horizon is None else as_count("the horizon", horizon, 1)
     if isinstance(world, HostWorld):
-        require_episodes(world, as_count("episodes", episodes, 1), steps)
-        return _record_host(world, policy, episodes, mean_action, key)
+        return _record_host(world, policy, as_count("episodes", episodes, 1), mean_action, key)
     with single_precision():
         sampled = collect(
             in_working_precision(world),  # pyright: ignore[reportArgumentType]

@@ -6,25 +6,23 @@ from robustirl._runtime import deprecated_names
 from robustirl.irl._callbacks import Interrupted as Interrupted
 from robustirl.irl._callbacks import Occasional as Occasional
 from robustirl.irl._result import Status as Status
-from robustirl.irl.adversarial.cloning import clone_behavior as clone_behavior
-from robustirl.irl.adversarial.cloning import clone_behavior_many as clone_behavior_many
-from robustirl.irl.adversarial.config import ImitationConfig as ImitationConfig
-from robustirl.irl.adversarial.discriminator import LearnedReward as LearnedReward
-from robustirl.irl.adversarial.estimator import RobustImitation as RobustImitation
-from robustirl.irl.adversarial.fit import closest as closest
-from robustirl.irl.adversarial.fit import fit_imitation as fit_imitation
-from robustirl.irl.adversarial.fit import fit_imitation_many as fit_imitation_many
-from robustirl.irl.adversarial.memory import require_imitation as require_imitation
-from robustirl.irl.adversarial.result import ImitationFit as ImitationFit
-from robustirl.irl.adversarial.result import ImitationStep as ImitationStep
 from robustirl.irl.alpha_profile import profile_alpha as profile_alpha
 from robustirl.irl.alpha_rules import AlphaCurves as AlphaCurves
 from robustirl.irl.alpha_rules import choose_candidate as choose_candidate
 from robustirl.irl.alpha_selection import CANDIDATES as CANDIDATES
 from robustirl.irl.alpha_selection import AlphaSelection as AlphaSelection
 from robustirl.irl.alpha_selection import select_alpha as select_alpha
+from robustirl.irl.cloning import clone_behavior as clone_behavior
+from robustirl.irl.cloning import clone_behavior_many as clone_behavior_many
+from robustirl.irl.discriminator import ImitationConfig as ImitationConfig
+from robustirl.irl.discriminator import LearnedReward as LearnedReward
 from robustirl.irl.estimator import NotFittedError as NotFittedError
 from robustirl.irl.estimator import RobustIRL as RobustIRL
+from robustirl.irl.imitation import ImitationFit as ImitationFit
+from robustirl.irl.imitation import ImitationStep as ImitationStep
+from robustirl.irl.imitation import closest as closest
+from robustirl.irl.imitation import fit_imitation as fit_imitation
+from robustirl.irl.imitation import fit_imitation_many as fit_imitation_many
 from robustirl.irl.inference import Inference as Inference
 from robustirl.irl.inference import infer as infer
 from robustirl.irl.joint import JointFit as JointFit
@@ -32,8 +30,6 @@ from robustirl.irl.joint import fit_jointly as fit_jointly
 from robustirl.irl.judgment import Judgment as Judgment
 from robustirl.irl.judgment import Trust as Trust
 from robustirl.irl.judgment import judge as judge
-from robustirl.irl.loggers import TensorBoardLogger as TensorBoardLogger
-from robustirl.irl.loggers import WandbLogger as WandbLogger
 from robustirl.irl.matching_errors import matching_covariance as matching_covariance
 from robustirl.irl.mce.callbacks import Callback as Callback
 from robustirl.irl.mce.callbacks import Step as Step
@@ -57,14 +53,15 @@ from robustirl.irl.optimizers import SCORING as SCORING
 from robustirl.irl.optimizers import SETTLING_ADAM as SETTLING_ADAM
 from robustirl.irl.optimizers import adam as adam
 from robustirl.irl.optimizers import paper_optimizer as paper_optimizer
-from robustirl.irl.relative_entropy.callbacks import RelativeEntropyStep as RelativeEntropyStep
-from robustirl.irl.relative_entropy.config import PAPER as PAPER
-from robustirl.irl.relative_entropy.config import RelativeEntropyConfig as RelativeEntropyConfig
-from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL as RelativeEntropyIRL
-from robustirl.irl.relative_entropy.fit import expert_features as expert_features
-from robustirl.irl.relative_entropy.fit import fit_relative_entropy as fit_relative_entropy
-from robustirl.irl.relative_entropy.fit import fit_relative_entropy_many as fit_relative_entropy_many
-from robustirl.irl.relative_entropy.result import RelativeEntropyFit as RelativeEntropyFit
+from robustirl.irl.relative_entropy import PAPER as PAPER
+from robustirl.irl.relative_entropy import RelativeEntropyConfig as RelativeEntropyConfig
+from robustirl.irl.relative_entropy import RelativeEntropyFit as RelativeEntropyFit
+from robustirl.irl.relative_entropy import RelativeEntropyStep as RelativeEntropyStep
+from robustirl.irl.relative_entropy import expert_features as expert_features
+from robustirl.irl.relative_entropy import fit_relative_entropy as fit_relative_entropy
+from robustirl.irl.relative_entropy import fit_relative_entropy_many as fit_relative_entropy_many
+from robustirl.irl.sampled import RelativeEntropyIRL as RelativeEntropyIRL
+from robustirl.irl.sampled import RobustImitation as RobustImitation
 from robustirl.irl.saving import load_fit as load_fit
 from robustirl.irl.saving import save_fit as save_fit
 from robustirl.irl.transfer import Transfer as Transfer
@@ -113,9 +110,7 @@ DOCUMENTED = [
     "RobustImitation",
     "Status",
     "Step",
-    "TensorBoardLogger",
     "Trust",
-    "WandbLogger",
     "clone_behavior",
     "fit",
     "fit_imitation",

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import jax
 import numpy as np
 
+from robustirl._progress import Interrupted as Interrupted
 from robustirl._runtime import released, short_repr
 from robustirl.errors import InvalidInputError
 
@@ -50,19 +51,6 @@ def ask(callbacks: Sequence[AnyCallback], report: Any) -> bool:
     """Give all callbacks a report; return whether one of them asks to stop."""
     answers = [callback(report) for callback in callbacks]
     return any(isinstance(answer, bool | np.bool_) and not answer for answer in answers)
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit.
-
-    Attributes:
-        fit: The fit (of either kind) as it stood after the last finished step, with the verdict `stopped`; None before
-            the first. Of `fit_many`, a list of the fits so far.
-    """
-
-    def __init__(self, fit: Any):
-        super().__init__()
-        self.fit = fit
 
 
 class Loop(abc.ABC, Generic[State, FitType]):

@@ -12,15 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from robustirl._runtime import short_repr, working_precision
-from robustirl.control import GaussianPolicy, Network, Scale
+from robustirl.control.policies import GaussianPolicy, Network, Scale
 from robustirl.errors import InvalidInputError
 from robustirl.irl._encoding import decode_tree, encode_tree
 from robustirl.irl._result import AbstractFit
-from robustirl.irl.adversarial.discriminator import LearnedReward
-from robustirl.irl.adversarial.result import ImitationFit, ImitationHistory, ImitationVerdict
+from robustirl.irl.discriminator import LearnedReward
+from robustirl.irl.imitation import ImitationFit, ImitationHistory, ImitationVerdict
 from robustirl.irl.mce.problem import LIKELIHOOD, OCCUPANCY
 from robustirl.irl.mce.result import Diagnosis, Fit, FitVerdict, History
-from robustirl.irl.relative_entropy.result import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
+from robustirl.irl.relative_entropy import RelativeEntropyFit, RelativeEntropyHistory, RelativeEntropyVerdict
 
 Arrays = dict[str, np.ndarray]
 
@@ -82,7 +82,7 @@ IMITATION = FitKind(
     fit=ImitationFit,
     history=ImitationHistory,
     verdict=ImitationVerdict,
-    arrays=("alpha",),
+    arrays=("alpha", "bounds", "discrete"),
     trees={},
     policies=("player", "opponent"),
     records={},
@@ -229,8 +229,8 @@ def _sampled_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
 
 def _imitation_shapes(arrays: Arrays) -> tuple[Shapes, type, type]:
     """Return the shapes that the arrays of an imitation need."""
-    del arrays
-    return {"alpha": ()}, ImitationHistory, ImitationVerdict
+    bounds = (2, *arrays["fit.bounds"].shape[1:])
+    return {"alpha": (), "discrete": (), "bounds": bounds}, ImitationHistory, ImitationVerdict
 
 
 _SHAPES = {TABULAR.name: _tabular_shapes, SAMPLED.name: _sampled_shapes, IMITATION.name: _imitation_shapes}

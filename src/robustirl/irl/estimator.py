@@ -29,7 +29,6 @@ from robustirl.irl._learned import MOST_INFERRED
 from robustirl.irl._parameters import NotFittedError as NotFittedError
 from robustirl.irl._predictions import Predictions, one_world
 from robustirl.irl._result import require_success
-from robustirl.irl.adversarial.estimator import RobustImitation
 from robustirl.irl.alpha_selection import AlphaSelection
 from robustirl.irl.evidence import Evidence, collect_choices, collect_with_selection
 from robustirl.irl.inference import infer
@@ -41,7 +40,7 @@ from robustirl.irl.mce.evidence_checks import matched_occupancy
 from robustirl.irl.mce.fit import PAPER_STEPS, fit
 from robustirl.irl.mce.problem import LIKELIHOOD
 from robustirl.irl.mce.result import Fit, found_maximum
-from robustirl.irl.relative_entropy.estimator import RelativeEntropyIRL
+from robustirl.irl.sampled import RelativeEntropyIRL, RobustImitation
 from robustirl.irl.saving import load_estimator, save_estimator
 from robustirl.irl.summary import summary_rows
 from robustirl.mdp import MDP, as_world

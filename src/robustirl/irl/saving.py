@@ -24,18 +24,18 @@ from robustirl.irl._encoding import (
     encode_tree,
 )
 from robustirl.irl._fit_encoding import IMITATION, KINDS, TABULAR, decode_fit, encode_fit, kind_of
-from robustirl.irl.adversarial.config import ImitationConfig
-from robustirl.irl.adversarial.result import ImitationFit
+from robustirl.irl.discriminator import ImitationConfig
 from robustirl.irl.evidence import Evidence
+from robustirl.irl.imitation import ImitationFit
 from robustirl.irl.inference import Inference
 from robustirl.irl.mce.problem import OCCUPANCY
 from robustirl.irl.mce.result import Fit
-from robustirl.irl.relative_entropy.result import RelativeEntropyFit
+from robustirl.irl.relative_entropy import RelativeEntropyFit
 from robustirl.planning import Temperatures, as_temperatures
 
 if TYPE_CHECKING:
-    from robustirl.irl.adversarial.estimator import RobustImitation
     from robustirl.irl.estimator import RobustIRL
+    from robustirl.irl.sampled import RobustImitation
 
 Found = TypeVar("Found")
 

@@ -7,14 +7,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from robustirl._runtime import BoundedJit, on_host, single_precision
-from robustirl.control import GaussianPolicy, PPOConfig, Scale, as_key, falling_rate, folded, network_policy, stacked
+from robustirl._check import as_count, as_positive, require_kind
+from robustirl._jax import jit, on_host, single_precision
+from robustirl.control.policies import GaussianPolicy, Scale, folded, network_policy
+from robustirl.control.ppo import PPOConfig, falling_rate
+from robustirl.control.training import stacked, unstacked
+from robustirl.control.worlds import as_key
 from robustirl.demonstrations import Recordings, RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
-from robustirl.irl.adversarial.memory import require_cloning
-from robustirl.mdp import as_count, as_positive
 
 ROWS = 1 << 10
 """The expert's steps are padded to this number, or to the next power of two."""
@@ -41,7 +43,6 @@ def clone_behavior(
         key: Decides the start and the batches.
 
     Example:
-        >>> import numpy as np
         >>> seen = np.linspace(-1, 1, 101)[:, None]
         >>> policy = clone_behavior(Recordings.from_arrays([seen], [2 * seen[:-1]]), steps=500, key=jax.random.key(0))
         >>> bool(abs(policy.mean(jnp.array([0.5]))[0] - 1) < 0.1)
@@ -70,73 +71,59 @@ def clone_behavior_many(
             f"{len(given)} demonstrations and {len(keys)} keys were given, but one key for each is needed, and at least"
             " one."
         )
-    for one in given:
-        if one.actions is None:
-            raise InvalidInputError(
-                "the demonstrations have no actions, and cloning copies actions; record them as well."
-            )
-    steps = as_count("steps", steps, 1)
+    if any(one.actions is None for one in given):
+        raise InvalidInputError("the demonstrations have no actions, and cloning copies actions; record them as well.")
+    steps, batch = as_count("steps", steps, 1), as_count("batch", batch, 1)
     keys, learning_rate = [as_key(key) for key in keys], as_positive("learning_rate", learning_rate)
-    if not isinstance(config, PPOConfig):
-        raise InvalidInputError(f"config is {config!r}, but a PPOConfig is needed.")
-    batch = as_count("batch", batch, 1)
+    require_kind("config", config, PPOConfig, "a PPOConfig")
     # Padded, so that demonstrations of different lengths share a compiled program; rows beyond are never drawn.
     rows = max(ROWS, *(1 << (one.steps - 1).bit_length() for one in given))
-    assert given[0].actions is not None
-    sizes = given[0].width, given[0].actions[0].shape[-1]
-    require_cloning(config, sizes, rows=rows, batch=batch, fits=len(given))
     with single_precision():
         with on_host():
             columns = zip(*(_prepared(one, rows) for one in given), strict=True)
-        seen, done, counts, scales = stacked(*columns)
         # The number of steps is data: clonings of any length share a program.
-        found = _clone(seen, done, counts, scales, np.int32(steps), batch, learning_rate, config, jnp.stack(keys))
-        found = jax.tree.map(np.asarray, found)  # Once: slices of a device's arrays would be a transfer each.
-        return [jax.tree.map(lambda leaf, i=index: jnp.asarray(leaf[i]), found) for index in range(len(given))]
+        policies = _clone(*stacked(*columns), jnp.asarray(steps), batch, learning_rate, config, jnp.stack(keys))
+        return [jax.tree.map(jnp.asarray, policy) for policy in unstacked(policies, len(given))]
 
 
 def _prepared(
-    demonstrations: Recordings, rows: int
+    expert: Recordings, rows: int
 ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n a"], Int[Array, ""], Scale]:
     """Return what was seen and done, padded, the count of steps, and the scale of what was seen."""
-    assert demonstrations.actions is not None
-    seen, done = demonstrations.pairs()[0], np.concatenate(demonstrations.actions)
+    seen, done = expert.pairs()[0], np.concatenate(expert.actions or [])
     scale = Scale(*(jnp.asarray(part, dtype=float) for part in (seen.mean(0), seen.var(0), len(seen))))
     first, second = (np.pad(part, ((0, rows - len(seen)), (0, 0))).astype(np.float32) for part in (seen, done))
     return first, second, jnp.asarray(len(seen)), scale
 
 
-def _learn_actions(
-    seen: Float[Array, "n d"],
-    done: Float[Array, "n a"],
-    count: Int[Array, ""],
-    scale: Scale,
+@jit
+def _clone(
+    seen: Float[Array, "fits n d"],
+    done: Float[Array, "fits n a"],
+    counts: Int[Array, " fits"],
+    scales: Scale,
     steps: Int[Array, ""],
     batch: int,
     rate: float,
     config: PPOConfig,
-    key: PRNGKeyArray,
+    keys: Key[Array, " fits"],
 ) -> GaussianPolicy:
-    first, rest = jax.random.split(key)
-    policy = network_policy(seen.shape[1], done.shape[1], hidden=config.hidden, deviation=config.deviation, key=first)
-    rule = optax.adam(falling_rate(rate, rate / 10, steps))
+    def one(seen: Array, done: Array, count: Array, scale: Scale, key: PRNGKeyArray) -> GaussianPolicy:
+        first, rest = jax.random.split(key)
+        sizes, network = (seen.shape[1], done.shape[1]), {"hidden": config.hidden, "deviation": config.deviation}
+        policy = network_policy(*sizes, **network, key=first)
+        rule = optax.adam(falling_rate(rate, rate / 10, steps))
 
-    def loss(policy: GaussianPolicy, chosen: Array) -> Float[Array, ""]:
-        return ((policy.mean(scale(seen[chosen])) - done[chosen]) ** 2).mean()
+        def loss(policy: GaussianPolicy, chosen: Array) -> Float[Array, ""]:
+            return ((policy.mean(scale(seen[chosen])) - done[chosen]) ** 2).mean()
 
-    def follow(step: Int[Array, ""], carry: Any) -> Any:
-        policy, memory = carry
-        chosen = jax.random.randint(jax.random.fold_in(rest, step), (batch,), 0, count)
-        change, memory = rule.update(jax.grad(loss)(policy, chosen), memory)
-        return optax.apply_updates(policy, change), memory
+        def follow(step: Int[Array, ""], carry: Any) -> Any:
+            policy, memory = carry
+            chosen = jax.random.randint(jax.random.fold_in(rest, step), (batch,), 0, count)
+            change, memory = rule.update(jax.grad(loss)(policy, chosen), memory)
+            return optax.apply_updates(policy, change), memory
 
-    carry = (policy, rule.init(policy))  # pyright: ignore[reportArgumentType]
-    policy, _ = jax.lax.fori_loop(0, steps, follow, carry)
-    return folded(policy, scale)
+        carry: Any = (policy, rule.init(policy))  # pyright: ignore[reportArgumentType]
+        return folded(jax.lax.fori_loop(0, steps, follow, carry)[0], scale)
 
-
-_clone = BoundedJit(
-    lambda seen, done, counts, scales, steps, batch, rate, config, keys: jax.vmap(
-        lambda s, d, n, scale, key: _learn_actions(s, d, n, scale, steps, batch, rate, config, key)
-    )(seen, done, counts, scales, keys)
-)
+    return jax.vmap(one)(seen, done, counts, scales, keys)

@@ -1,1 +1,0 @@
-"""Relative-entropy IRL for worlds known through samples."""
