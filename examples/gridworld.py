@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from robustirl import demonstrations, envs, irl, planning, theory
+from robustirl.demonstrations.alpha import estimate_alpha
 
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
 plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
@@ -50,7 +51,7 @@ print(f"its own policy, in this world  {carried_over:7.1f}")
 # should be can be read off the steps that no move of the learner's explains.
 
 # %%
-estimate = demonstrations.estimate_alpha(world, walks)
+estimate = estimate_alpha(world, walks)
 print(f"α = {estimate.alpha:.3f}, between {estimate.low:.3f} and {estimate.high:.3f} with 95 % confidence")
 print(estimate.note)
 

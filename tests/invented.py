@@ -3,7 +3,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
 from robustirl.irl import AlphaSelection, Diagnosis, Fit, FitVerdict, History, RobustIRL
 from robustirl.irl.evidence import Evidence
 
@@ -62,7 +63,8 @@ def model(found, *, decisive=None, episodes=12, notes=(), cautions=()):
     if decisive is not None:
         words = "moves say that the worlds differ" if decisive else "the data cannot tell"
         chosen = AlphaEstimate(float(np.min(found.alpha)), 0.8, 1.0, decisive, words, "fits", 0.1, 200, 0.95)
-    estimate = OccupancyEstimate(shares(states), None, None, None, 0.25, 0.05, episodes or 0, 0.9, "chain", 0.95)
+    rho = shares(states)
+    estimate = OccupancyEstimate(rho, rho, rho, rho > 0, 0.25, 0.05, episodes or 0, 0.9, "chain", 0.95)
     evidence = Evidence(
         discount=0.9,
         episodes=episodes,

@@ -13,7 +13,8 @@ from jaxtyping import Float
 from experiments import runner, tables
 from experiments.runner import Outcome, Where
 from robustirl import envs
-from robustirl.demonstrations import Demonstrations, estimate_alpha, estimate_occupancy, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
+from robustirl.demonstrations.alpha import estimate_alpha
 from robustirl.envs import GridWorld
 from robustirl.errors import InvalidInputError
 from robustirl.irl import PAPER_STEPS, Fit, fit_many, paper_optimizer

@@ -213,11 +213,9 @@ def test_a_log_with_names_of_its_own_is_fitted(here, capsys):
     line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --alpha 1 --steps 30 --out learned"
     status, out, err = robustirl(line, capsys)
     assert status in (0, 1), err  # Few data: whoever asks is told not to rely on it.
-    assert out.startswith(
-        "log.csv: 4 episodes in 12 rows; episode from 'trip', state from 'link', 3 states by name, as in house.npz,"
-        " steps by the order of rows, no actions, ends not recorded."
-    )
-    assert "4 of 4 end in a state that is absorbing" in out
+    assert out.startswith("log.csv: 4 episodes of 3 to 3 states")
+    assert "episode from 'trip'; state from 'link'; 3 states by name" in out
+    assert "4 of 4 end in a state that the world never leaves" in out
     header, *rows = (here / "learned" / "policy.csv").read_text().splitlines()
     assert header == "state,action,probability_0,probability_1,state_name,action_name"
     assert [row.split(",")[-2:] for row in rows[:2]] == [["hall", "on"], ["stairs", "on"]]
@@ -230,10 +228,10 @@ def test_names_that_the_world_does_not_know_are_refused(here, capsys):
     line = "fit --env house.npz --demos log.csv --columns episode=trip,state=link --out learned"
     status, _, err = robustirl(line, capsys)
     assert status == 2
-    assert "holds names, as 'hall' in line 2 of log.csv, but house.npz has no names for its states" in err
+    assert "holds 'hall' in row 0 of log.csv" in err
     status, _, err = robustirl("fit --env house.npz --demos log.csv --columns trip --out learned", capsys)
     assert status == 2
-    assert "--columns is 'trip', but pairs as episode=trip,state=link are needed." in " ".join(err.split())
+    assert "--columns is 'trip', but pairs as episode=trip are needed." in " ".join(err.split())
     assert not (here / "learned").exists()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robustirl.cli import imitate
-from robustirl.demonstrations import recording_sources
+from robustirl.demonstrations import recordings
 from robustirl.envs import physics
 from robustirl.irl import ImitationConfig
 from tests.cli.running import run
@@ -126,8 +126,8 @@ def test_an_alpha_next_to_one_has_a_file_and_a_film_of_its_own(monkeypatch, tmp_
 def test_imitate_reads_what_was_seen(monkeypatch, tmp_path, demos, kind):
     asked = stand_ins(monkeypatch)
     known = SimpleNamespace(from_minari=lambda name: Seen(f"minari {name}"), load=lambda path: Seen(f"file {path}"))
-    monkeypatch.setattr(recording_sources.Recordings, "from_minari", known.from_minari)
-    monkeypatch.setattr(recording_sources.Recordings, "load", known.load)
+    monkeypatch.setattr(recordings.Recordings, "from_minari", known.from_minari)
+    monkeypatch.setattr(recordings.Recordings, "load", known.load)
     status, said = run(imitate.run_imitate, imitate.Imitate(demos=demos, episodes=1, out=tmp_path / "out"))
     assert status == 0
     assert said.startswith(kind)

@@ -1,90 +1,113 @@
-# pyright: reportArgumentType=false
-"""Which episodes are asked for, and what goes together: by hand, with whole sentences for refusals."""
+"""Demonstrations as data: what goes in comes out."""
 
-from types import SimpleNamespace
-
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from inline_snapshot import snapshot
+from hypothesis import given
 
-from robustirl.demonstrations._episodes import as_episodes, renumbered, require_actions_match, require_alike
-from robustirl.errors import InvalidInputError
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.episodes import Episode
+from tests.demonstrations.strategies import demonstrations
 
-
-def refusal(function, *given):
-    with pytest.raises(InvalidInputError) as caught:
-        function(*given)
-    return str(caught.value)
-
-
-def test_numbers_and_masks_of_episodes():
-    assert as_episodes([-3, 2, -1, 0], 3).tolist() == [0, 2, 2, 0]
-    assert as_episodes(np.array([2, 0], np.uint8), 3).tolist() == [2, 0]
-    assert as_episodes([False, True, True], 3).tolist() == [1, 2]
-    assert refusal(as_episodes, [0, -4, -5], 3) == snapshot("episode -4 was asked for, but there are 3.")
-    assert refusal(as_episodes, [0, 3, 4], 3) == snapshot("episode 4 was asked for, but there are 3, numbered from 0.")
-    assert refusal(as_episodes, [True, False], 3) == snapshot(
-        "the mask has shape (2,), but one answer for each of the 3 episodes is needed."
-    )
-    assert refusal(as_episodes, [[True, False, True]], 3) == snapshot(
-        "the mask has shape (1, 3), but one answer for each of the 3 episodes is needed."
-    )
-    assert refusal(as_episodes, [[0, -9]], 3) == snapshot(
-        "the list of episodes to keep has shape (1, 2), but a list of whole numbers, (n,), is needed."
-    )
-    assert refusal(as_episodes, [False] * 3, 3) == snapshot("no episode of the 3 is left; choose at least one.")
+STATES, ACTIONS, ENDS = [[3, 1, 4, 1], [5], [9, 2, 6]], [[0, 1, 0], [], [2, 2]], [True, False, False]
+WALKS = Demonstrations.from_arrays(STATES, ACTIONS, terminated=ENDS)
+LOG = Demonstrations.from_arrays(STATES, [[0, 1, 0], [2], [2, 2, 1]])  # Actions in the last states of two episodes.
 
 
-def test_actions_go_with_states():
-    lengths = np.array([3, 1, 2])
-    require_actions_match(lengths, [2, 0, 1])
-    require_actions_match(np.array([0, 2]), [7, 1])  # An episode without states is refused elsewhere.
-    assert refusal(require_actions_match, lengths, [2, 0]) == snapshot(
-        "there are states of 3 episodes, but actions of 2; give one array of actions for each episode, or none at all."
-    )
-    assert refusal(require_actions_match, lengths, [2, 1, 2]) == snapshot(
-        "episode 1 has 1 states and 1 actions, but 1 states go with 0 actions; the state reached by the last action"
-        " belongs to the episode."
-    )
+def test_flat_arrays_and_episodes_agree():
+    assert WALKS.states.tolist() == [3, 1, 4, 1, 5, 9, 2, 6]
+    assert WALKS.actions is not None
+    assert WALKS.actions.tolist() == [0, 1, 0, 2, 2]
+    assert WALKS.offsets.tolist() == [0, 4, 5, 8]
+    assert WALKS.episodes.tolist() == [0, 0, 0, 0, 1, 2, 2, 2]
+    assert WALKS.steps.tolist() == [0, 1, 2, 3, 0, 0, 1, 2]
+    assert WALKS.moves.tolist() == [0, 1, 2, 5, 6]
+    assert WALKS.last_states.tolist() == [1, 5, 6]
+    assert (len(WALKS), WALKS.num_transitions, WALKS.has_actions) == (3, 5, True)
+    found = [(e.states.tolist(), np.asarray(e.actions).tolist(), e.terminated) for e in WALKS]
+    assert found == [([3, 1, 4, 1], [0, 1, 0], True), ([5], [], False), ([9, 2, 6], [2, 2], False)]
 
 
-def kept(**other):
-    return SimpleNamespace(**{"has_actions": True, "ends_known": True, "names": {}} | other)
+def test_an_action_in_the_last_state_is_a_final_action():
+    assert WALKS.final_actions is None
+    assert LOG.final_actions is not None
+    assert LOG.final_actions.tolist() == [-1, 2, 1]
+    assert LOG.actions is not None
+    assert LOG.actions.tolist() == [0, 1, 0, 2, 2]
+    again = LOG[[2, 1]]
+    assert again.final_actions is not None
+    assert again.final_actions.tolist() == [1, 2]
+    joined = (LOG + LOG).final_actions
+    assert joined is not None
+    assert joined.tolist() == [-1, 2, 1] * 2
+    assert Demonstrations.from_arrays(STATES, ACTIONS) != LOG
+    assert LOG.without_actions() == Demonstrations.from_arrays(STATES)
+    named = LOG.replace(action_names=("a", "b", "c")).renumber(action_names=["c", "b", "a"])
+    assert named.final_actions is not None
+    assert named.final_actions.tolist() == [-1, 0, 1]
 
 
-def test_sets_that_are_joined_record_the_same():
-    require_alike(kept(), kept(), 1)
-    require_alike(kept(has_actions=False, ends_known=False), kept(has_actions=False, ends_known=False), 1)
-    assert refusal(require_alike, kept(), kept(has_actions=False), 2) == snapshot(
-        "set 0 of the demonstrations has actions and set 2 has none; drop them with .without_actions()."
-    )
-    assert refusal(require_alike, kept(has_actions=False), kept(), 2) == snapshot(
-        "set 2 of the demonstrations has actions and set 0 has none; drop them with .without_actions()."
-    )
-    assert refusal(require_alike, kept(), kept(ends_known=False), 2) == snapshot(
-        "set 0 of the demonstrations says how its episodes ended and set 2 does not; call .infer_terminated(world)"
-        " first."
-    )
-    assert refusal(require_alike, kept(ends_known=False), kept(), 2) == snapshot(
-        "set 2 of the demonstrations says how its episodes ended and set 0 does not; call .infer_terminated(world)"
-        " first."
-    )
-    assert refusal(require_alike, kept(), kept(names={"state_names": ("a",)}), 2) == snapshot(
-        "sets 0 and 2 of the demonstrations name their states or actions differently; read both with the same"
-        " state_names and action_names."
-    )
+@given(demonstrations())
+def test_the_episodes_rebuild_the_demonstrations(demos):
+    actions = [e.actions for e in demos] if demos.has_actions else None
+    again = Demonstrations.from_arrays([e.states for e in demos], actions, terminated=[e.terminated for e in demos])
+    assert again == demos
+    assert Demonstrations.concatenate([demos[i : i + 1] for i in range(len(demos))]) == demos
+    assert demos.subset(np.arange(len(demos))) == demos
 
 
-def test_numbers_by_other_lists_of_names():
-    numbers = np.array([0, 1, 1])
-    assert renumbered("state", numbers, None, None) == (numbers, None)
-    found, names = renumbered("state", numbers, ["b", "a"], ["a", "c", "b"])
-    assert found.tolist() == [2, 0, 0]
-    assert names == ["a", "c", "b"]
-    assert renumbered("action", None, ["b"], ["b"]) == (None, ["b"])
-    assert refusal(renumbered, "state", numbers, None, ["a"]) == snapshot(
-        "the demonstrations have no state names to renumber by; read them with names."
-    )
-    assert refusal(renumbered, "state", numbers, ["b", "a"], ["a", "c"]) == snapshot(
-        "the demonstrations name a state 'b', which is not among the 2 names given; correct the names."
-    )
+def test_indexing_slicing_and_subsets():
+    last = WALKS[-1]
+    assert isinstance(last, Episode)
+    assert last.states.tolist() == [9, 2, 6]
+    backwards = WALKS[::-1]
+    assert [e.states.tolist() for e in backwards] == STATES[::-1]
+    assert [np.asarray(e.actions).tolist() for e in backwards] == ACTIONS[::-1]
+    assert backwards.terminated.tolist() == ENDS[::-1]
+    assert WALKS.subset([2, 0, -1]) == WALKS[2:] + WALKS[:1] + WALKS[2:]
+    assert WALKS[WALKS.lengths > 1] == WALKS[[0, 2]] == WALKS[[True, False, True]]
+    assert WALKS[jnp.array([0])] == WALKS[:1]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with pytest.raises(IndexError):
+        WALKS[3]
+
+
+def test_equality_sees_every_difference():
+    assert WALKS.without_actions() == Demonstrations.from_arrays(STATES, terminated=ENDS)
+    for other in (
+        WALKS.without_actions(),
+        WALKS.replace(terminated=None),
+        WALKS.replace(terminated=False),
+        WALKS.replace(states=[3, 1, 4, 1, 5, 9, 2, 7]),
+        WALKS.replace(actions=[0, 1, 0, 2, 1]),
+        WALKS.replace(lengths=[4, 2, 2]),
+        WALKS.replace(state_names=[str(i) for i in range(10)]),
+        "WALKS",
+    ):
+        assert other != WALKS
+
+
+def test_what_was_checked_cannot_change():
+    states = np.array([0, 1])
+    demos = Demonstrations.from_arrays([states])
+    states[0] = -7
+    assert demos.states.tolist() == [0, 1]
+    for array in (WALKS.states, WALKS.actions, WALKS.lengths, WALKS.terminated, LOG.final_actions):
+        assert array is not None
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_names_give_new_numbers():
+    demos = Demonstrations([0, 1], [0], [2], state_names=("A", "B"), action_names=("go",))
+    other = demos.renumber(state_names=["B", "C", "A"], action_names=["stay", "go"])
+    assert (other.states.tolist(), other.state_names, other.ends_known) == ([2, 0], ("B", "C", "A"), False)
+    assert other.actions is not None
+    assert other.actions.tolist() == [1]
+    assert demos.renumber() == demos
+
+
+def test_what_is_shown():
+    assert repr(WALKS) == "Demonstrations(3 episodes, 5 transitions, with actions, 1 terminated)"
+    assert "1 terminated, 2 truncated; 7 different states, the largest 9." in WALKS.describe()
+    assert "3 of 1 to 4 states (median 3)" in WALKS._repr_html_()
+    assert "not recorded" in LOG._repr_html_()

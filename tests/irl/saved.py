@@ -52,7 +52,7 @@ def fitted(estimate=True, **parameters):
     found = None
     if estimate:
         found = OccupancyEstimate(
-            np.array([0.1, 0.2, 0.7]), None, None, np.array([True, False, True]), 0.1, 0.0, 7, 0.9, "hold", 0.95
+            *[np.array([0.1, 0.2, 0.7])] * 3, np.array([True, False, True]), 0.1, 0.0, 7, 0.9, "hold", 0.95
         )
     model.fit_, model.evidence_ = made(), Evidence(0.9, 7, 12, False, 0.9, ("take care.",), None, found)
     return model

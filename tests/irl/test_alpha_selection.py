@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from robustirl import envs, planning
-from robustirl.demonstrations import Demonstrations, estimate_alpha, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, sample_demonstrations
+from robustirl.demonstrations.alpha import estimate_alpha
 from robustirl.irl import RobustIRL, alpha_selection, select_alpha
 from robustirl.irl.alpha_rules import AlphaCurves, admissible_candidates, choose_candidate
 from robustirl.mdp import MDP
-from tests.demonstrations.estimation.test_alpha import CASES, truth
 from tests.invented import selection
 
 ALPHAS = np.array([1.0, 0.9, 0.8])
@@ -225,32 +225,6 @@ def test_the_interval_is_that_of_the_moves_and_holds_the_choice():
     assert stated.low <= 1 - 0.2 * 35 / 36 <= stated.high  # 1 - d/2.
     assert (stated.method, stated.moves, stated.direction) == ("fits", moves.moves, "noisier")
     assert select_alpha(world, walks, actions=False).mismatch.method == "states"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_an_automatic_choice_promises_what_it_holds(case):
-    learner, expert, actions = CASES[case]
-    world, other = MDP(learner, discount=0.9), MDP(expert, discount=0.9)
-    reward = np.random.default_rng(1).normal(size=len(learner))
-    draws, missed, wrong = 10, 0, 0
-    for key in range(draws):
-        walks = sample_demonstrations(
-            other,
-            planning.expert_policy(other, reward, temperature=1.0),
-            episodes=100,
-            horizon=40,
-            key=jax.random.key(key),
-            with_actions=actions,
-        )
-        found = select_alpha(world, walks, candidates=[1, 0.95, 0.9, 0.8, 0.7])
-        stated = found.as_estimate()
-        missed += not stated.low - 1e-9 <= truth(learner, expert) <= stated.high + 1e-9
-        chosen, at_one = (planning.discounted_return(world, one.player, reward) for one in (found.fit, found.fits[0]))
-        best = planning.discounted_return(world, planning.expert_policy(world, reward, kind="optimal"), reward)
-        wrong += float(best - chosen) > 1.05 * float(best - at_one) + 1e-9
-    assert missed <= 2  # Half a draw is expected; more than 2 of 10 at a coverage of 95 % have a chance of 1.2 %.
-    assert wrong == 0
 
 
 def test_large_worlds_have_fewer_candidates():

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, l1_radius
+from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate
+from robustirl.demonstrations.concentration import l1_radius
 from robustirl.irl.evidence import collect_choices, collect_with_selection
 from robustirl.mdp import MDP
 
@@ -42,9 +43,9 @@ def test_episodes_are_counted():
 
 
 def test_episodes_that_end_for_good_where_the_world_goes_on_are_told():
-    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 1], [1, 1, 1]], terminated=True)
+    walks = Demonstrations.from_arrays([[0, 1, 2], [0, 0]], terminated=True)
     assert collected(walks).cautions == (
-        "2 of 3 episodes end for good in states that can be left in the learner's world (the first in state 1), so"
+        "1 of 2 episodes end for good in states that can be left in the learner's world (the first in state 0), so"
         " their occupancy may be out of its reach.",
     )
     assert collected(Demonstrations.from_arrays([[0, 1], [1, 1, 1]], terminated=False)).cautions == (
@@ -73,8 +74,8 @@ def test_ends_that_nobody_recorded_are_read_off_the_world_and_told():
         collected(Demonstrations.from_arrays([e.states for e in walks], terminated=[True, False, True])),
     )
     assert found.notes == (
-        "the demonstrations do not say how episodes ended: 2 of 3 end in a state that is absorbing in the learner's"
-        " world and count as terminated, 1 count as truncated.",
+        "the demonstrations do not say how episodes ended: 2 of 3 end in a state that the world never leaves, and count"
+        " as terminated.",
     )
     assert recorded.notes == ()
     assert found.occupancy_estimate is not None

@@ -5,23 +5,14 @@ import types
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, Episode, OccupancyEstimate, save
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, save
+from robustirl.demonstrations.episodes import Episode
 from robustirl.irl import RobustIRL
 from robustirl.irl.inputs import from_episodes, require_occupancy, understand_demonstrations
 from robustirl.mdp import MDP
 
 WALKS = Demonstrations.from_arrays([[0, 1, 2], [0, 2]])
 MOVES = Demonstrations.from_arrays([[0, 1, 2], [0, 2]], [[1, 1], [0]])
-
-
-class Frame:
-    """A table as pandas and polars have it: columns by name, a shape, and rows."""
-
-    columns = ("episode", "state")
-    shape = (5, 2)
-
-    def __getitem__(self, name):
-        return {"episode": [0, 0, 0, 1, 1], "state": [0, 1, 2, 0, 2]}[name]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +22,6 @@ class Frame:
         ((np.array([0, 1, 2]), np.array([0, 2]), np.array([1])), Demonstrations.from_arrays([[0, 1, 2], [0, 2], [1]])),
         (([0, 1], [0, 1]), Demonstrations.from_arrays([[0, 1], [0, 1]])),
         ([([0, 1, 2], [1, 1]), ([0, 2], [0])], MOVES),
-        (Frame(), WALKS),
         (np.array([[0, 1], [1, 2]]), Demonstrations.from_arrays([[0, 1], [1, 2]])),
         (list(WALKS), WALKS),
         (list(MOVES), MOVES),
@@ -150,7 +140,7 @@ def test_what_was_not_recorded_is_not_made_up():
     np.testing.assert_array_equal(whole.expert_occupancy_, apart.expert_occupancy_)
     assert whole.score(world, walks) == whole.score(world, list(walks))
     assert [episode.terminated for episode in walks] == [None, None]
-    assert [episode.terminated for episode in walks.infer_terminated(world)] == [True, False]
+    assert [episode.terminated for episode in walks.in_world(world)] == [True, False]
 
 
 def test_frames_that_are_yet_to_be_computed_are_read():

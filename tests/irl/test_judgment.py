@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
 from robustirl.irl import Trust, fit, judge, least_gap
 from robustirl.irl._result import Status
 from robustirl.irl.judgment import decisive_gap
@@ -37,10 +38,10 @@ def occupancy(discount=0.9, leaving=0.5):
 def estimate(error, rho, bias=0.0):
     return OccupancyEstimate(
         occupancy=rho,
-        lower=None,
-        upper=None,
-        reliable=None,
-        radius=error - bias,
+        lower=rho,
+        upper=rho,
+        reliable=rho > 0,
+        error=error,
         bias=bias,
         episodes=50,
         discount=0.9,
@@ -86,7 +87,7 @@ def test_few_data_are_no_comfort():
     )
     # The bound is vacuous, which says nothing against the fit.
     assert judge(fit(world(), rho), estimate(1.9, rho)).trust == Trust.DOUBT
-    assert "record longer episodes" in judge(fit(world(), rho), estimate(0.82, rho, bias=0.8)).why
+    assert "record longer episodes" in judge(fit(world(), rho), estimate(0.82, rho, bias=0.9)).why
     assert judge(fit(world(), rho), estimate(0.1, rho)).trust == Trust.TRUST
 
 
@@ -220,7 +221,7 @@ def _judged(fits, rng):
     parts = lambda f: (f.verdict.occupancy_gap, *(getattr(f.diagnosis, name) for name in facts))  # noqa: E731
     made = eqx.tree_at(parts, fits[robust], (gap, *facts.values()))
     made = eqx.tree_at(lambda f: f.verdict, made, _Ended(made.verdict, choose(STATUSES)))
-    measured = estimate(choose((0.1, 0.6, 0.61)), occupancy(), bias=choose((0.0, 0.05, 0.4)))
+    measured = estimate(choose((0.1, 0.6, 0.61)), occupancy(), bias=2 * choose((0.0, 0.05, 0.4)))
     method = choose(("fits", "moves"))
     chosen = AlphaEstimate(0.8, 0.7, 1.0, bool(rng.integers(2)), "a note.", method, 0.1, 100, 0.95)
     return judge(made, choose((None, measured)), choose((None, 0.123)), alpha_estimate=choose((None, None, chosen)))

@@ -80,8 +80,8 @@ def test_an_estimator_comes_back_with_its_parameters(name, tmp_path):
     found, saved = again.occupancy_estimate_, model.occupancy_estimate_
     assert found is not None
     assert saved is not None
-    assert found.lower is None
-    for name in ("occupancy", "reliable", "radius", "episodes", "tail"):
+    assert found.lower is not None
+    for name in ("occupancy", "reliable", "error", "episodes", "tail"):
         assert np.array_equal(getattr(found, name), getattr(saved, name))
     same(load_fit(tmp_path / "model.npz"), model.fit_)
 
@@ -127,7 +127,7 @@ def test_parameters_of_ones_own_kind_become_a_tuple(tmp_path):
 
 def test_other_files_are_refused(tmp_path, refused):
     save_demonstrations(Demonstrations.from_arrays([[0, 1]], terminated=True), tmp_path / "demos.npz")
-    with refused("demos.npz is not a saved model: it holds lengths, schema, states, terminated"):
+    with refused("demos.npz is not a saved model: it holds lengths, states, terminated"):
         load_fit(tmp_path / "demos.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))
     with refused("array.npy is damaged, cut off or not an .npz file of plain arrays (it holds a single array)"):

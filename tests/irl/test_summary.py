@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import OccupancyEstimate
-from robustirl.demonstrations.estimation.alpha import AlphaEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.summary import summarize, warnings_of
 from tests.irl.saved import made
@@ -26,8 +26,9 @@ def fit(gap=0.3, first=2.0, steps=12, alpha=0.9, converged=False, valid=True, st
     )
 
 
-def estimate(radius=0.1, bias=0.0):
-    return OccupancyEstimate(np.full(3, 1 / 3), None, None, None, radius, bias, 7, 0.9, "hold", 0.95)
+def estimate(error=0.1, bias=0.0):
+    rho = np.full(3, 1 / 3)
+    return OccupancyEstimate(rho, rho, rho, rho > 0, error, bias, 7, 0.9, "hold", 0.95)
 
 
 def evidence(occupancy=None, alpha=None, episodes=None, transitions=None, actions=False, cautions=()):
@@ -115,15 +116,15 @@ def test_where_alpha_came_from():
 
 
 def test_doubts():
-    assert warnings_of(fit(), evidence(estimate(0.6, 0.39), chosen()), None) == []
+    assert warnings_of(fit(), evidence(estimate(0.99, 0.39), chosen()), None) == []
     few = (
         "the demonstrations are few or short for a world of this size: the expert's occupancy may be up to {} from the"
         " estimate in l1, where 2 is the most possible ({})."
     )
-    assert warnings_of(fit(), evidence(estimate(0.6, 0.4)), None) == [
-        few.format(1, "about 60 episodes would halve that")
+    assert warnings_of(fit(), evidence(estimate(1.0, 0.4)), None) == [
+        few.format(1, "about 28 episodes would halve that")
     ]
-    assert warnings_of(fit(), evidence(estimate(0.4, 0.7)), None) == [
+    assert warnings_of(fit(), evidence(estimate(1.1, 1.7)), None) == [
         few.format(1.1, "longer episodes would help more than further ones")
     ]
     assert warnings_of(fit(), evidence(alpha=chosen(False)), None) == ["the data do not settle α: a tenth is noise."]

@@ -53,11 +53,11 @@ def test_transfer_is_recommended_for_a_better_match_a_higher_return_and_an_arriv
 
 def test_a_transfer_says_whether_it_is_recommended():
     def shown(recommended):
-        told = SimpleNamespace(kind="noisier")
+        told = SimpleNamespace(noise=0.25)
         return repr(Transfer(np.eye(2), np.zeros(2), recommended, "it is closer.", told, None, None))
 
-    assert shown(True) == "Transfer(recommended, mismatch: noisier, it is closer)"
-    assert shown(False) == "Transfer(not recommended, mismatch: noisier, it is closer)"
+    assert shown(True) == "Transfer(recommended, noise: 0.25, it is closer)"
+    assert shown(False) == "Transfer(not recommended, noise: 0.25, it is closer)"
 
 
 def test_what_transfer_is_made_of(monkeypatch):

@@ -4,14 +4,9 @@ import jax
 import numpy as np
 from inline_snapshot import snapshot
 
-from robustirl.demonstrations import (
-    Demonstrations,
-    episodes_needed,
-    estimate_alpha,
-    estimate_occupancy,
-    l1_radius,
-    sample_demonstrations,
-)
+from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
+from robustirl.demonstrations.alpha import estimate_alpha
+from robustirl.demonstrations.concentration import episodes_needed, l1_radius
 from robustirl.irl import RobustIRL, fit, fit_many
 from robustirl.mdp import MDP
 from robustirl.rewards import LinearReward, TabularReward

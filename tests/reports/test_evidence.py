@@ -21,7 +21,7 @@ from robustirl.reports.evidence import DemonstrationsReport
     ],
 )
 def test_the_smallest_gap_is_known_up_to_the_error_of_the_estimate(gap, error, interval, verdict):
-    report = SimpleNamespace(closest=SimpleNamespace(gap=gap), estimate=SimpleNamespace(error=error))
+    report = SimpleNamespace(closest=SimpleNamespace(gap=gap), estimate=SimpleNamespace(error=error, bias=0.0))
     report.gap_interval = DemonstrationsReport.gap_interval.fget(report)  # pyright: ignore[reportOptionalCall]
     assert report.gap_interval == interval
     assert DemonstrationsReport.verdict.fget(report) == verdict  # pyright: ignore[reportOptionalCall]

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, occupancy_box, sample_demonstrations
+from robustirl.demonstrations import Demonstrations, sample_demonstrations
+from robustirl.demonstrations.concentration import occupancy_box
 from robustirl.envs import ThreeState
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +14,8 @@ from robustirl import demonstrations
 from robustirl.cli.console import answer, console
 from robustirl.cli.log_options import LogOptions
 from robustirl.cli.world_options import WORLDS, WorldOptions
-from robustirl.demonstrations import Demonstrations, reserved_place
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.formats import load_with_note, require_place
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import as_count, as_seed
 from robustirl.planning import expert_policy
@@ -60,7 +60,7 @@ class Inspect(LogOptions, WorldOptions):
 
     As in
 
-        robustirl demos inspect trips.csv --columns episode=trip,state=link --env world.npz
+        robustirl demos inspect trips.csv --columns episode=trip state=link --env world.npz
     """
 
     file: Annotated[Path, tyro.conf.Positional]
@@ -121,16 +121,16 @@ def run_demos(command: Demos) -> int:
 
 def run_convert(command: Convert) -> int:
     """Run the `convert` command."""
-    with _reserved(command.target) as save:
-        found, understood = demonstrations.load_with_note(command.source, command.table_options())
-        console.print(understood)
-        _write(found, command.target, save)
+    _require_new(command.target)
+    found, understood = load_with_note(command.source, command.table_options())
+    console.print(understood)
+    _write(found, command.target)
     return 0
 
 
 def _make(command: Make) -> None:
-    with _reserved(command.out) as save:
-        _write(_drawn(command), command.out, save)
+    _require_new(command.out)
+    _write(_drawn(command), command.out)
 
 
 def _drawn(command: Make) -> Demonstrations:
@@ -160,7 +160,7 @@ def _drawn(command: Make) -> Demonstrations:
 def _inspect(command: Inspect) -> None:
     environment = None if command.env is None else command.find(command.env)
     if environment is None:
-        found, understood = demonstrations.load_with_note(command.file, command.table_options())
+        found, understood = load_with_note(command.file, command.table_options())
     else:
         found, understood = read_demonstrations(command.file, command.table_options(), environment)
     if command.file.suffix in (".csv", ".tsv", ".parquet"):
@@ -183,8 +183,8 @@ def _inspect(command: Inspect) -> None:
         console.print(
             f"{command.env}: its states{' and actions' if found.has_actions else ''} go with this world of"
             f" {world.num_states} states; the occupancy at γ = {estimate.discount:g} is known to within"
-            f" {estimate.error:.3g} in l1 (95 %; 2 is the most possible), of which {estimate.bias:.3g} is for truncated"
-            " episodes.",
+            f" {estimate.error:.3g} in l1 (95 %; 2 is the most possible), to which truncated episodes may add"
+            f" {estimate.bias:.3g}.",
         )
 
 
@@ -205,22 +205,15 @@ def _visits(found: Demonstrations) -> Table:
     return table
 
 
-def _write(found: Demonstrations, path: Path, save: Callable[[Demonstrations], object]) -> None:
-    save(found)
+def _write(found: Demonstrations, path: Path) -> None:
+    demonstrations.save(found, path)
     console.print(f"wrote {path}: {found.describe()}")
     answer(episodes=len(found), transitions=found.num_transitions, files=[str(path)])
 
 
-@contextlib.contextmanager
-def _reserved(path: Path) -> Iterator[Callable[[Demonstrations], object]]:
-    """Reserve a path at which nothing is yet; yield what saves there."""
-    _require_new(path)
-    with reserved_place(path) as save:
-        _require_new(path)  # Another command may have ended since.
-        yield save
-
-
 def _require_new(path: Path) -> None:
+    """Refuse a path at which something is, or that cannot be written to."""
     with contextlib.suppress(OSError):  # The check of the place says what is wrong with it.
         if path.exists():
             raise InvalidInputError(f"{path} exists already; choose another name, or remove it first.")
+    require_place(path)

@@ -165,7 +165,7 @@ def _last_return(returns: Any) -> float:
 
 def _read(demos: str) -> Any:
     """Return recordings from a file or a Minari dataset, without their actions."""
-    from robustirl.demonstrations import as_recordings
+    from robustirl.demonstrations.recordings import as_recordings
 
     return as_recordings(demos).without_actions()
 

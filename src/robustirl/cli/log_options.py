@@ -1,12 +1,13 @@
-"""The options of every command that reads a table of demonstrations: how its columns are called and numbered."""
+"""The options of every command that reads a table of demonstrations: how its columns are called."""
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
-from robustirl._runtime import one_line, read_regular
-from robustirl.demonstrations import TableOptions
+from robustirl._check import one_line
+from robustirl._files import read_regular
+from robustirl.demonstrations.tables import TableOptions
 from robustirl.errors import InvalidInputError
 
 
@@ -14,18 +15,9 @@ from robustirl.errors import InvalidInputError
 class LogOptions:
     """Say how a table (.csv, .tsv, .parquet) is to be read."""
 
-    columns: str | None = None
-    """The table's own names of columns, by ours: episode=trip,state=link. Ours are episode, state, and if there are
+    columns: tuple[str, ...] = ()
+    """The table's own names of columns, by ours: episode=trip state=link. Ours are episode, state, and if there are
     any step, action, terminated."""
-    first_state: Literal[0, 1] | None = None
-    """The number of the first state in the table; 0 if omitted."""
-    first_action: Literal[0, 1] | None = None
-    """The number of the first action in the table; 0 if omitted."""
-    time_step: float | None = None
-    """Seconds between two steps, for tables with a column time (numbers, or timestamps such as 2024-05-01 08:30:00)."""
-    separator: str | None = None
-    """What separates the cells of a text table: comma, semicolon, tab, pipe, or a character; read off its header if
-    omitted."""
     state_names: Path | None = None
     """A text file with the name of every state, a line each, in the order of their numbers."""
     action_names: Path | None = None
@@ -37,11 +29,6 @@ class LogOptions:
             columns=parse_columns(self.columns),
             state_names=_read_names(self.state_names),
             action_names=_read_names(self.action_names),
-            first_state=self.first_state,
-            first_action=self.first_action,
-            time_step=self.time_step,
-            separator=self.separator,
-            command_line=True,
         )
 
 
@@ -55,32 +42,23 @@ def _read_names(path: Path | None) -> list[str] | None:
         raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); give a text file of names.") from None
     # Only at the ends of lines: Python's splitlines cuts at further characters, which may be part of a name.
     words = [line.strip() for line in re.split(r"\r\n|\r|\n", text.rstrip())]
-    if "" in words and len(words) > 1:
-        raise InvalidInputError(
-            f"line {words.index('') + 1} of {path} is blank, which would move all later names by one; name every number"
-            " in a line of its own."
-        )
-    words = [word for word in words if word]
-    if len(set(words)) < len(words) or not words:
+    if "" in words or len(set(words)) < len(words):
         raise InvalidInputError(f"{path} must hold different names, one a line; it holds {len(words)} lines.")
     return words
 
 
-def parse_columns(text: str | None) -> dict[str, str] | None:
-    """Return the names of columns in `episode=trip,state=link`.
+def parse_columns(words: Sequence[str]) -> dict[str, str] | None:
+    """Return the names of columns in `episode=trip state=link`, or in one word with commas.
 
     Example:
-        >>> parse_columns("episode=trip, state=link")
-        {'episode': 'trip', 'state': 'link'}
+        >>> parse_columns(["episode=trip", "state=link"]) == parse_columns(["episode=trip, state=link"])
+        True
     """
-    if text is None:
-        return None
-    pairs = [part.partition("=") for part in text.split(",")]
+    pairs = [part.partition("=") for word in words for part in word.split(",")]
     for name, sign, own in pairs:
         if not (name.strip() and sign and own.strip()):
-            raise InvalidInputError(f"--columns is {text!r}, but pairs as episode=trip,state=link are needed.")
-    names = [name.strip() for name, _, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise InvalidInputError(f"--columns is {text!r}, which names {name} more than once; name it once.")
-    return {name.strip(): own.strip() for name, _, own in pairs}
+            raise InvalidInputError(f"--columns is {' '.join(words)!r}, but pairs as episode=trip are needed.")
+    named = {name.strip(): own.strip() for name, _, own in pairs}
+    if len(named) < len(pairs):
+        raise InvalidInputError(f"--columns is {' '.join(words)!r}, which names a column twice; name each once.")
+    return named or None

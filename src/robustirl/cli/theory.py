@@ -221,8 +221,8 @@ def _print_evidence(report: DemonstrationsReport) -> None:
     estimate, (low, high) = report.estimate, report.gap_interval
     share = f"{estimate.confidence:.0%}".replace("%", " %")
     _say(
-        f"their occupancy at γ = {estimate.discount:g} is within {estimate.error:.3g} of the expert's in l1 ({share}):"
-        f" radius {estimate.radius:.3g} for their number, {estimate.bias:.3g} for truncated episodes"
+        f"their occupancy at γ = {estimate.discount:g} is within {estimate.error:.3g} of the expert's in l1 ({share}),"
+        f" and truncated episodes may add {estimate.bias:.3g}"
     )
     _print_existence(report.matching, report.closest)
     own = f"the smallest occupancy gap to the expert's own occupancy is between {low:.3g} and {high:.3g} ({share})"

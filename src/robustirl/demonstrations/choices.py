@@ -1,13 +1,13 @@
-"""Choices: which action was taken in which state, without what came of it."""
+"""Hold choices: which action was taken in which state, without what came of it."""
 
 import dataclasses
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from robustirl.demonstrations.arguments import require_demonstrations
-from robustirl.demonstrations.arrays import as_whole_numbers
-from robustirl.demonstrations.trajectories import Demonstrations
+from robustirl.demonstrations.episodes import Demonstrations, as_whole_numbers, require_demonstrations
+from robustirl.demonstrations.worlds import all_choices
+from robustirl.envs.recorded import Buses, RecordedEnvironment
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_world
 from robustirl.types import ArrayLike
@@ -15,7 +15,7 @@ from robustirl.types import ArrayLike
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Choices:
-    """Recorded choices, a row each: what a likelihood is about.
+    """Hold recorded choices, a row each: what a likelihood is about.
 
     Demonstrations with actions are choices, too; `Choices` is for data in which what follows a choice was not recorded,
     or was recorded elsewhere.
@@ -36,10 +36,8 @@ class Choices:
     groups: Int[np.ndarray, " N"]
 
     def __init__(self, states: ArrayLike, actions: ArrayLike, groups: ArrayLike | None = None):
-        places, taken = (
-            as_whole_numbers("the array of states", states),
-            as_whole_numbers("the array of actions", actions),
-        )
+        places = as_whole_numbers("the array of states", states)
+        taken = as_whole_numbers("the array of actions", actions)
         owners = np.arange(places.size) if groups is None else as_whole_numbers("the array of groups", groups)
         if not places.size == taken.size == owners.size > 0:
             raise InvalidInputError(
@@ -51,35 +49,27 @@ class Choices:
 
     @classmethod
     def of(cls, demonstrations: Demonstrations) -> "Choices":
-        """Return the choices in demonstrations; each episode is a group.
+        """Return the choices in demonstrations, final actions included; each episode is a group.
 
         Example:
-            >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], [[1], [0, 1]])
-            >>> Choices.of(walks).groups.tolist()
-            [0, 1, 1]
+            >>> walks = Demonstrations.from_arrays([[0, 1], [0, 0, 1]], [[1, 0], [0, 1]])
+            >>> choices = Choices.of(walks)
+            >>> choices.groups.tolist(), choices.actions.tolist()
+            ([0, 1, 1, 0], [1, 0, 1, 0])
         """
-        require_demonstrations(demonstrations)
-        if demonstrations.actions is None:
+        if require_demonstrations(demonstrations).actions is None:
             raise InvalidInputError(
                 "the demonstrations have no actions, so that there are no choices to be made likely; record actions,"
                 " or use objective='occupancy'."
             )
-        moves = demonstrations.moves
-        return cls(demonstrations.states[moves], demonstrations.actions, demonstrations.episodes[moves])
+        places, taken = all_choices(demonstrations)
+        return cls(demonstrations.states[places], taken, demonstrations.episodes[places])
 
     def __len__(self) -> int:
         return self.states.size
 
     def __repr__(self) -> str:
         return f"Choices({len(self)} choices in {np.unique(self.groups).size} groups)"
-
-    def _place(self, row: int) -> str:
-        """Return where a choice stands: its row, and its place in its group if groups have several."""
-        groups = np.unique(self.groups)
-        if groups.size == len(self):
-            return f"row {row} of the choices"
-        place = int((self.groups[:row] == self.groups[row]).sum())
-        return f"row {row} of the choices (choice {place} of group {self.groups[row]}, counted from 0)"
 
     def check_against(self, mdp: MDP) -> None:
         """Refuse a choice that the world does not have or does not offer there, with its row."""
@@ -88,23 +78,23 @@ class Choices:
             if (values >= count).any():
                 row = int(np.argmax(values >= count))
                 raise InvalidInputError(
-                    f"{self._place(row)} has {name} {values[row]}, but the world has {count} {name}s, numbered"
+                    f"row {row} of the choices has {name} {values[row]}, but the world has {count} {name}s, numbered"
                     " from 0; correct the row, or give the world it belongs to."
                 )
         missing = ~mask[self.states, self.actions]
         if missing.any():
             row = int(np.argmax(missing))
             raise InvalidInputError(
-                f"{self._place(row)} takes action {self.actions[row]} in state {self.states[row]}, which the"
-                " world does not offer there: its probability is zero under every policy. Correct the row or the mask."
+                f"row {row} of the choices takes action {self.actions[row]} in state {self.states[row]}, which the"
+                " world does not offer there; correct the row or the mask."
             )
 
     def counts(self, mdp: MDP) -> Float[np.ndarray, "S A"]:
         """Return how often each action was taken in each state of a world."""
         self.check_against(mdp)
         size, width = mdp.num_states, mdp.num_actions
-        found = np.bincount(self.states * width + self.actions, minlength=size * width)
-        return found.reshape(size, width).astype(np.float64)
+        result = np.bincount(self.states * width + self.actions, minlength=size * width)
+        return result.reshape(size, width).astype(np.float64)
 
 
 def as_choices(given: object) -> Choices:
@@ -132,8 +122,7 @@ def pair_occupancy(
         >>> pair_occupancy(walks, world, np.array([0.8, 0.2])).round(3).tolist()
         [[0.6, 0.2], [0.1, 0.1]]
     """
-    require_demonstrations(demonstrations)
-    if demonstrations.actions is None:
+    if require_demonstrations(demonstrations).actions is None:
         raise InvalidInputError(
             "the reward is one of states and actions, but the demonstrations have no actions; record them, or learn a"
             " reward of states."
@@ -142,3 +131,33 @@ def pair_occupancy(
     totals, mask = counts.sum(-1, keepdims=True), np.asarray(mdp.mask)
     shares = np.where(totals > 0, counts / np.maximum(totals, 1), mask / mask.sum(-1, keepdims=True))
     return np.asarray(occupancy)[:, None] * shares
+
+
+def recorded(environment: RecordedEnvironment) -> Demonstrations:
+    """Return the episodes of an environment that comes with data; the end of recording cut all of them off.
+
+    Example:
+        >>> from robustirl import envs
+        >>> recorded(envs.make("labyrinth"))
+        Demonstrations(238 episodes, 118762 transitions, with actions, 0 terminated)
+    """
+    if not isinstance(environment, RecordedEnvironment):
+        raise InvalidInputError(
+            f"{getattr(environment, 'name', environment)!r} comes without recorded episodes; sample some"
+            " (`sample_demonstrations`), or load a file."
+        )
+    states, actions = zip(*environment.episodes, strict=True)
+    return Demonstrations.from_arrays(states, actions, terminated=False)
+
+
+def recorded_choices(environment: RecordedEnvironment) -> Choices:
+    """Return the choices of an environment that comes with data; of buses, Rust's own sample.
+
+    Example:
+        >>> from robustirl import envs
+        >>> recorded_choices(envs.make("buses", group=4))
+        Choices(4292 choices in 37 groups)
+    """
+    if isinstance(environment, Buses):
+        return Choices(environment.choice_states, environment.choice_actions, environment.choice_groups)
+    return Choices.of(recorded(environment))

@@ -1,39 +1,35 @@
-"""Demonstrations with continuous observations: what was seen along each episode, and what was done where that is known.
+"""Hold demonstrations with continuous observations: what was seen along each episode, and what was done if known.
 
 `Demonstrations` holds numbered states of finite worlds; `Recordings` holds vectors. They come from arrays, from
 policies that are run (`record`), and from Minari datasets, and are kept in .npz files that hold arrays alone.
 """
 
 import dataclasses
-import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from robustirl._runtime import (
-    as_path,
-    in_working_precision,
-    one_line,
-    read_arrays,
-    read_regular,
-    short_repr,
-    single_precision,
-    write_atomically,
-)
+from robustirl._check import as_count, as_floats, as_list, as_path, one_line, require_finite, short_repr
+from robustirl._files import read_arrays, read_regular, write_arrays
+from robustirl._jax import in_working_precision, single_precision
 from robustirl.control.policies import GaussianPolicy, require_policy
 from robustirl.control.rollouts import Episodes, collect, episodes_of
 from robustirl.control.worlds import HostWorld, World, as_key
-from robustirl.demonstrations.arrays import require_room
+from robustirl.demonstrations.episodes import Demonstrations
+from robustirl.demonstrations.others import open_minari
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_count, require_unmasked
+from robustirl.mdp import require_squares
+from robustirl.types import ArrayLike
+
+MINARI = "minari:"
 
 
 @dataclasses.dataclass(frozen=True)
 class Recordings:
-    """Episodes of an expert, seen from outside.
+    """Hold episodes of an expert, seen from outside.
 
     Attributes:
         observations: One array `[T+1, d]` an episode, the first observation included.
@@ -68,14 +64,11 @@ class Recordings:
             actions: `[T, a]` each; None if they were not recorded.
             terminated: Whether each episode ended by itself; none did if None.
         """
-        for name, given in (("observations", observations), ("actions", actions), ("terminated", terminated)):
-            if given is None and name != "observations":
-                continue
-            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-                raise InvalidInputError(
-                    f"{name} is {short_repr(given)}, but a list with one entry an episode is needed."
-                )
-        seen = tuple(_matrix(f"the observations of episode {i}", array) for i, array in enumerate(observations))
+        each = "a list with one entry an episode"
+        seen = tuple(
+            _matrix(f"the observations of episode {i}", array)
+            for i, array in enumerate(as_list("observations", observations, each))
+        )
         if not seen:
             raise InvalidInputError("there are no episodes; give at least one array of observations.")
         width = seen[0].shape[1]
@@ -87,18 +80,15 @@ class Recordings:
                 )
         done = None
         if actions is not None:
-            done = tuple(_matrix(f"the actions of episode {i}", array) for i, array in enumerate(actions))
+            given = as_list("actions", actions, each)
+            done = tuple(_matrix(f"the actions of episode {i}", array) for i, array in enumerate(given))
             _require_pairs(seen, done)
-        ends = (False,) * len(seen) if terminated is None else tuple(terminated)
-        wrong = [end for end in ends if not (isinstance(end, bool | np.bool_ | int) and end in (0, 1))]
-        if wrong:
-            raise InvalidInputError(f"terminated holds {short_repr(wrong[0])}, but True or False is needed.")
-        ends = tuple(bool(end) for end in ends)
-        if len(ends) != len(seen):
+        ends = [False] * len(seen) if terminated is None else as_list("terminated", terminated, each)
+        if len(ends) != len(seen) or any(end not in (0, 1) for end in ends):
             raise InvalidInputError(
-                f"there are {len(ends)} flags in terminated for {len(seen)} episodes; give one each."
+                f"terminated is {short_repr(ends)}, but True or False for each of the {len(seen)} episodes is needed."
             )
-        return cls(seen, done, ends)
+        return cls(seen, done, tuple(bool(end) for end in ends))
 
     @classmethod
     def from_episodes(cls, episodes: Episodes) -> "Recordings":
@@ -106,11 +96,6 @@ class Recordings:
 
         Its features are the observations, and its executed actions are the actions.
         """
-        if not all(hasattr(episodes, name) for name in ("lengths", "features", "executed", "terminated")):
-            raise InvalidInputError(
-                f"the episodes are of the type {type(episodes).__name__}, but what robustirl.control.collect returns is"
-                " needed; give arrays to Recordings.from_arrays."
-            )
         lengths = np.asarray(episodes.lengths)
         features, actions = np.asarray(episodes.features), np.asarray(episodes.executed)
         kept = [index for index, length in enumerate(lengths) if length > 0]
@@ -129,21 +114,19 @@ class Recordings:
         Args:
             dataset: The dataset, or the id of one that is already on this machine.
         """
-        from robustirl.demonstrations.io.minari import open_minari
-
-        with open_minari(dataset) as (opened, name):
-            if type(space := opened.observation_space).__name__ != "Box":
-                raise InvalidInputError(
-                    f"the observations of the Minari dataset {name} are {space}, but a Box of numbers is needed;"
-                    " numbered states are read by robustirl.demonstrations.from_minari."
-                )
-            boxed = type(opened.action_space).__name__ == "Box"
-            rows = list(opened.iterate_episodes())
-            return cls.from_arrays(
-                [np.asarray(row.observations).reshape(len(row.observations), -1) for row in rows],
-                [np.asarray(row.actions).reshape(len(row.actions), -1) for row in rows] if boxed else None,
-                terminated=[bool(np.asarray(row.terminations)[-1]) for row in rows],
+        opened = open_minari(dataset)
+        if type(space := opened.observation_space).__name__ != "Box":
+            raise InvalidInputError(
+                f"the observations of the Minari dataset {opened.spec.dataset_id} are {space}, but a Box of numbers is"
+                " needed; numbered states are read by robustirl.demonstrations.from_minari."
             )
+        boxed = type(opened.action_space).__name__ == "Box"
+        rows = list(opened.iterate_episodes())
+        return cls.from_arrays(
+            [np.asarray(row.observations).reshape(len(row.observations), -1) for row in rows],
+            [np.asarray(row.actions).reshape(len(row.actions), -1) for row in rows] if boxed else None,
+            terminated=[bool(np.asarray(row.terminations)[-1]) for row in rows],
+        )
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -176,15 +159,15 @@ class Recordings:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recordings to an .npz file."""
         path = as_path(path)
-        lengths = np.array([len(array) for array in self.observations])
-        arrays = {"lengths": lengths, "observations": np.concatenate(self.observations)}
-        arrays["terminated"] = np.array(self.terminated)
+        arrays = {
+            "lengths": [len(array) for array in self.observations],
+            "observations": np.concatenate(self.observations),
+            "terminated": self.terminated,
+        }
         if self.actions is not None:
             arrays["actions"] = np.concatenate(self.actions)
-        held = io.BytesIO()
-        np.savez_compressed(held, **arrays)  # pyright: ignore[reportArgumentType]
         try:
-            write_atomically(path, held.getvalue())
+            write_arrays(path, arrays)
         except OSError as error:
             raise InvalidInputError(
                 f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written"
@@ -196,18 +179,15 @@ class Recordings:
         """Read what `save` wrote; no code of a file is ever run."""
         path = as_path(path)
         try:
-            content = read_regular(path)
-        except OSError as error:
-            raise InvalidInputError(f"{path} cannot be read ({one_line(error)}); check the path.") from None
-        try:
-            held = read_arrays(content)
-            _require_lengths(held["lengths"], len(held["observations"]))
-            seen = np.split(held["observations"], np.cumsum(held["lengths"])[:-1])
-            done = None
+            held = read_arrays(read_regular(path))
+            lengths, rows = held["lengths"], held["observations"]
+            if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 2).any() or lengths.sum() != len(rows):
+                raise ValueError(f"its lengths do not cut its {len(rows)} rows into episodes")
+            seen, done = np.split(rows, np.cumsum(lengths)[:-1]), None
             if "actions" in held:
-                done = np.split(held["actions"], np.cumsum(held["lengths"] - 1)[:-1])
+                done = np.split(held["actions"], np.cumsum(lengths - 1)[:-1])
             ends = held["terminated"].tolist()
-        except Exception as error:  # What damage raises is as varied as damage is.
+        except (OSError, ValueError, KeyError) as error:
             raise InvalidInputError(
                 f"{path} holds no recordings ({one_line(error)}); write them with save()."
             ) from None
@@ -269,32 +249,12 @@ def _record_host(
     )
 
 
-def _require_lengths(lengths: np.ndarray, rows: int) -> None:
-    """Refuse lengths that do not cut the rows into episodes."""
-    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 2).any() or lengths.sum() != rows:
-        raise ValueError(f"its lengths {short_repr(lengths.tolist())} do not cut its {rows} rows into episodes")
-
-
 def _matrix(what: str, array: Any) -> Float[np.ndarray, "n d"]:
-    require_unmasked(what, array)
-    require_room(what, array)
-    try:
-        found = np.asarray(array)
-        if found.dtype.kind not in "biuf":
-            raise TypeError(f"they are of type {found.dtype}")
-        found = found.astype(np.float64)
-    except MemoryError:
-        raise
-    except Exception as error:  # Objects that claim to be arrays raise what they like.
-        raise InvalidInputError(
-            f"{what} are no array of numbers ({one_line(error)}); give rows of one length."
-        ) from None
-    if found.ndim != 2 or not found.size:
-        raise InvalidInputError(f"{what} have the shape {found.shape}, but a row for each step is needed.")
-    if not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
-        raise InvalidInputError(f"{what} hold {found[row, column]} in row {row}, column {column}; remove that episode.")
-    return found
+    result = as_floats(what, array).astype(np.float64)
+    if result.ndim != 2 or not result.size:
+        raise InvalidInputError(f"{what} have the shape {result.shape}, but a row for each step is needed.")
+    require_finite(what, result, ("row", "column"))
+    return result
 
 
 def _require_pairs(seen: Sequence[np.ndarray], done: Sequence[np.ndarray]) -> None:
@@ -308,3 +268,46 @@ def _require_pairs(seen: Sequence[np.ndarray], done: Sequence[np.ndarray]) -> No
                 f"episode {index} has {len(states)} observations and actions of the shape {actions.shape}, but one"
                 f" observation more than actions is needed, and {done[0].shape[1]} numbers an action."
             )
+
+
+RecordingsLike = Recordings | Episodes | Sequence[ArrayLike] | str | os.PathLike[str]
+"""What `as_recordings` takes."""
+
+
+def as_trainable(given: Any) -> Recordings:
+    """Return recordings that a network can be trained on in single precision.
+
+    Numbers that are finite in double precision may be infinite there, or their squares may.
+    """
+    found = as_recordings(given)
+    for what, episodes in (("observation", found.observations), ("action", found.actions or ())):
+        for episode, array in enumerate(episodes):
+            require_squares(f"an {what} of episode {episode}", array, np.dtype(np.float32), ("step", "number"))
+    return found
+
+
+def as_recordings(given: Any) -> Recordings:
+    """Return recordings from what holds them.
+
+    Args:
+        given: `Recordings`; a list with one array of observations `[T+1, d]` an episode; what `control.collect`
+            returned; a path that `Recordings.save` wrote to; or `minari:ID`.
+
+    Example:
+        >>> as_recordings([[[0.0], [1.0], [2.0]], [[0.0], [1.0]]])
+        Recordings(2 episodes, 3 steps of 1 numbers, without actions)
+    """
+    if isinstance(given, Recordings):
+        return given
+    if isinstance(given, Episodes):
+        return Recordings.from_episodes(given)
+    if isinstance(given, str) and given.startswith(MINARI) and given != MINARI:
+        return Recordings.from_minari(given.removeprefix(MINARI))
+    if isinstance(given, str | os.PathLike):
+        return Recordings.load(given)
+    if isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 3):
+        return Recordings.from_arrays(list(given))
+    kind, remedy = type(given).__name__, "give Recordings, or a list with an array of observations for each episode"
+    if isinstance(given, Demonstrations):
+        remedy = "they are numbered states, for robustirl.RobustIRL; record the observations of a sampled world"
+    raise InvalidInputError(f"the demonstrations are of the type {kind}, but Recordings are needed; {remedy}.")

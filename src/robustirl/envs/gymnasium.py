@@ -23,7 +23,6 @@ and actions are numbers will do: observations are Boxes or Discrete (as one-hot 
 or Discrete: the action of the largest of n numbers. Importing this module needs no Gymnasium, calling it does.
 """
 
-import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -54,53 +53,13 @@ def require_gymnasium() -> Any:
     return gymnasium
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordedStates:
-    """Say which state of `from_gymnasium`'s world an episode has reached.
-
-    Attributes:
-        num_states: |S| of that world: the environment's, and one more if the end of an episode needs its own state.
-        ends: The states that are absorbing themselves.
-        end: The extra state, or None if there is none.
-    """
-
-    num_states: int
-    ends: frozenset[int]
-    end: int | None
-
-    @classmethod
-    def of(cls, env: Any) -> "RecordedStates | None":
-        """Return the states of an environment with a table, or None if it has none.
-
-        Example:
-            >>> import gymnasium
-            >>> RecordedStates.of(gymnasium.make("Taxi-v4")).end, RecordedStates.of(gymnasium.make("FrozenLake-v1")).end
-            (500, None)
-            >>> RecordedStates.of(gymnasium.make("Blackjack-v1")) is None
-            True
-        """
-        model = env.unwrapped
-        if not all(hasattr(model, attribute) for attribute in ATTRIBUTES):
-            return None
-        try:
-            table, start = _read_table(model, type(model).__name__)
-        except InvalidInputError:
-            return None  # `from_gymnasium` refuses it, so there is no world for the episodes to agree with.
-        ends = _ending_states(table, start)
-        extra = _needs_end(table, ends)
-        return cls(len(start) + extra, frozenset(ends), len(start) if extra else None)
-
-    def after(self, state: int, terminated: bool) -> int:
-        """Return the state of the world that a step into `state` has led to."""
-        return self.end if terminated and self.end is not None and state not in self.ends else state
-
-
 def from_gymnasium(
     env: "str | gymnasium.Env", *, name: str | None = None, discount: float = 0.99, **options: Any
 ) -> TabularEnvironment:
     """Read the world of a Gymnasium environment that has a table `P` of its model, exactly.
 
-    Episodes that `demonstrations.rollout_gymnasium` records in the same environment are episodes of this world.
+    Episodes that `demonstrations.rollout_gymnasium` records in the same environment are episodes of this world, once
+    `Demonstrations.in_world` has led them to the end state.
 
     Args:
         env: An environment, or the id of one.

@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl._runtime import draw, short_traceback
-from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
 from robustirl.errors import InvalidInputError
 from robustirl.irl._parameters import Parameters
 from robustirl.irl.alpha_selection import AlphaSelection

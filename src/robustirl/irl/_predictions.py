@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from robustirl._runtime import short_traceback, warn_renamed
-from robustirl.demonstrations import Demonstrations, Episode, OccupancyEstimate, as_whole_numbers
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate
+from robustirl.demonstrations.episodes import Episode, as_whole_numbers
 from robustirl.errors import InvalidInputError
 from robustirl.irl._learned import Learned
 from robustirl.irl.acting import ActingPolicy, draw_actions

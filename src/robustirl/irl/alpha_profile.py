@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from robustirl.demonstrations import AlphaEstimate, Choices, Demonstrations, as_choices
+from robustirl.demonstrations import Choices, Demonstrations
+from robustirl.demonstrations.alpha import AlphaEstimate
+from robustirl.demonstrations.choices import as_choices
 from robustirl.irl.mce.fit import fit
 from robustirl.irl.mce.result import Fit
 from robustirl.mdp import MDP, as_alpha, as_list

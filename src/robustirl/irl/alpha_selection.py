@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from robustirl._runtime import ShortRepr, draw, html_columns, joined, released, working_precision
-from robustirl.demonstrations import AlphaEstimate, Demonstrations, as_confidence, estimate_alpha, estimate_occupancy
+from robustirl.demonstrations import Demonstrations, estimate_occupancy
+from robustirl.demonstrations.alpha import AlphaEstimate, estimate_alpha
+from robustirl.demonstrations.occupancy import as_confidence
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted
 from robustirl.irl.alpha_rules import (
@@ -169,7 +171,7 @@ def select_alpha(
     require_kind("demonstrations", demonstrations, Demonstrations, "an object of the class Demonstrations")
     as_confidence(confidence)
     demonstrations.check_against(as_world(mdp))
-    demonstrations = demonstrations.infer_terminated(mdp)
+    demonstrations = demonstrations.in_world(mdp)
     alphas = _as_candidates(candidates, mdp.num_states)
     parts = [demonstrations]
     if len(demonstrations) >= FEWEST_EPISODES:

@@ -15,7 +15,8 @@ from robustirl.control.policies import GaussianPolicy, Scale, folded, network_po
 from robustirl.control.ppo import PPOConfig, falling_rate
 from robustirl.control.training import stacked, unstacked
 from robustirl.control.worlds import as_key
-from robustirl.demonstrations import Recordings, RecordingsLike, as_trainable
+from robustirl.demonstrations import Recordings
+from robustirl.demonstrations.recordings import RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
 
 ROWS = 1 << 10

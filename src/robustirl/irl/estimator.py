@@ -17,11 +17,7 @@ import numpy as np
 import optax
 
 from robustirl._runtime import html_table, short_traceback
-from robustirl.demonstrations import (
-    Choices,
-    Demonstrations,
-    OccupancyEstimate,
-)
+from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate
 from robustirl.errors import InvalidInputError
 from robustirl.irl._callbacks import Interrupted, see_every_step
 from robustirl.irl._encoding import Unsaved

@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 
 from robustirl._runtime import ShortRepr
-from robustirl.demonstrations import (
-    AlphaEstimate,
-    Choices,
-    Demonstrations,
-    OccupancyEstimate,
-    as_choices,
-    describe_mismatch,
-    estimate_occupancy,
-    l1_radius,
-    note_on_ends,
-)
+from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations.alpha import AlphaEstimate
+from robustirl.demonstrations.choices import as_choices
+from robustirl.demonstrations.concentration import l1_radius
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import AlphaSelection, select_alpha
 from robustirl.irl.mce.fit import WITHOUT_EVIDENCE
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.types import AnyArray, ArrayLike
+
+LARGE_BIAS = 0.2  # A tenth of the most that two occupancies can differ.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,8 +75,12 @@ def collect_with_selection(
     estimate = data if isinstance(data, OccupancyEstimate) else None
     if given is not None:
         given.check_against(mdp)
-        recorded, given = given, given.infer_terminated(mdp)
-        notes = () if recorded.ends_known else (note_on_ends(given, given.terminated),)
+        recorded, given = given, given.in_world(mdp)
+        if not recorded.ends_known:
+            notes = (
+                f"the demonstrations do not say how episodes ended: {int(given.terminated.sum())} of {len(given)} end"
+                " in a state that the world never leaves, and count as terminated.",
+            )
         estimate = estimate_occupancy(given, mdp, tail=tail, confidence=confidence)
     elif estimate is not None and not np.isclose(estimate.discount, discount, rtol=0, atol=1e-6):
         raise InvalidInputError(
@@ -89,8 +88,6 @@ def collect_with_selection(
             " estimate it anew with the world's."
         )
     selection, alpha = _alpha(mdp, given, alpha, {"tail": tail, "confidence": confidence, **options})
-    if selection is not None and given is not None and (mismatch := describe_mismatch(mdp, given)):
-        notes = (*notes, mismatch)
     transitions = None if given is None else given.num_transitions
     evidence = Evidence(
         discount=discount,
@@ -156,7 +153,12 @@ def _alpha(
 
 def _cautions(mdp: MDP, demonstrations: Demonstrations, estimate: OccupancyEstimate) -> tuple[str, ...]:
     """Return signs that the demonstrations and the learner's world do not go together."""
-    found = [] if estimate.caution is None else [estimate.caution]
+    found = []
+    if estimate.bias > LARGE_BIAS:
+        found.append(
+            f"what truncated episodes do not show may move the expert's occupancy by up to {estimate.bias:.2g} in l1,"
+            " where 2 is the most possible; record longer episodes, or say which ones terminated."
+        )
     # The learner may not be able to stay where the expert's episodes ended: then no policy of it matches them.
     left = demonstrations.terminated & ~absorbing_states(mdp)[demonstrations.last_states]
     if left.any():

@@ -27,7 +27,8 @@ from robustirl.control.ppo import Agents
 from robustirl.control.rollouts import episodes_of
 from robustirl.control.training import Lockstep, Setting, State, training_setting, unstacked, walk_from_start
 from robustirl.control.worlds import HostWorld, World, as_key, as_keys, list_worlds, world_width
-from robustirl.demonstrations import Recordings, RecordingsLike, as_trainable
+from robustirl.demonstrations import Recordings
+from robustirl.demonstrations.recordings import RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
 from robustirl.irl._result import AbstractFit, AbstractVerdict, require_success
 from robustirl.irl.discriminator import Discriminator, ImitationConfig, LearnedReward, choose_reward

@@ -23,7 +23,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from robustirl._runtime import BoundedJit, as_float, working_precision
-from robustirl.demonstrations import Choices, Demonstrations, as_choices
+from robustirl.demonstrations import Choices, Demonstrations
+from robustirl.demonstrations.choices import as_choices
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.choice_likelihood import log_policy, outcome_scores, scores
 from robustirl.irl.mce.dynamics import JointModel, game_at, outcome_log_probabilities

@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations import (
-    Demonstrations,
-    Episode,
-    OccupancyEstimate,
-    TableOptions,
-    WorldNames,
-    from_trajectories,
-    is_frame,
-    load_with_note,
-    read_frame_with_note,
-)
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, from_trajectories
+from robustirl.demonstrations.episodes import Episode
+from robustirl.demonstrations.formats import load_with_note
+from robustirl.demonstrations.tables import TableOptions, is_frame, read_frame
 from robustirl.errors import InvalidInputError
 
 _log = logging.getLogger("robustirl")
@@ -43,11 +36,11 @@ def understand_demonstrations(given: Any) -> Any:
     if isinstance(given, Demonstrations | OccupancyEstimate):
         return given
     # The world is an MDP, which has no names: those of a table are not numbered by guess.
-    options = TableOptions(world=WorldNames("the world"))
+    options = TableOptions(world="the world")
     if isinstance(given, str | os.PathLike):
         return _noted(*load_with_note(given, options))
     if is_frame(given):
-        return _noted(*read_frame_with_note(given, options))
+        return _noted(*read_frame(given, options))
     if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "iu":
         return Demonstrations.from_arrays(given)
     if isinstance(given, Episode):

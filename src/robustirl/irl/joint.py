@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl._runtime import short_repr
-from robustirl.demonstrations import Choices, Demonstrations, as_choices, estimate_occupancy
+from robustirl.demonstrations import Choices, Demonstrations, estimate_occupancy
+from robustirl.demonstrations.choices import as_choices
 from robustirl.errors import InvalidInputError
 from robustirl.irl.alpha_profile import profile_alpha
 from robustirl.irl.alpha_selection import select_alpha

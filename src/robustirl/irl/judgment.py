@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robustirl.demonstrations import AlphaEstimate, OccupancyEstimate
+from robustirl.demonstrations import OccupancyEstimate
+from robustirl.demonstrations.alpha import AlphaEstimate
 from robustirl.irl._result import Status
 from robustirl.irl.least_gap import with_least_gap
 from robustirl.irl.mce.problem import LIKELIHOOD
@@ -205,7 +206,7 @@ def _data(fit: Fit, estimate: OccupancyEstimate | None) -> Iterator[Judgment]:
             )
     elif estimate.error > COARSE:
         shown = f"{estimate.episodes} episodes cannot tell occupancies closer than {estimate.error:.2g} apart"
-        remedy = "record longer episodes" if estimate.bias > estimate.radius else "record more"
+        remedy = "record longer episodes" if estimate.bias > estimate.error else "record more"
         yield Judgment(
             Trust.DOUBT,  # The bound holds for every expert, so a large one shows no fault in the fit.
             f"{shown}; {remedy} before trusting this fit.",

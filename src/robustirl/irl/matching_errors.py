@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl._runtime import BoundedJit, as_float, working_precision
-from robustirl.demonstrations import Demonstrations, shown_contributions
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.occupancy import shown_contributions
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.curvature import Curvature
 from robustirl.irl.mce.problem import LIKELIHOOD

@@ -16,7 +16,7 @@ from robustirl._show import short_value
 from robustirl.control.policies import GaussianPolicy, Players
 from robustirl.control.rollouts import Episodes
 from robustirl.control.worlds import HostWorld, World
-from robustirl.demonstrations import RecordingsLike
+from robustirl.demonstrations.recordings import RecordingsLike
 from robustirl.errors import InvalidInputError
 from robustirl.irl._parameters import Parameters
 from robustirl.irl.acting import ActingPolicy, as_generator

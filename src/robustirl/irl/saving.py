@@ -180,7 +180,7 @@ def _decode_estimator(
         "initial_parameters": decode_tree(parameters["initial_parameters"], arrays),
     }
     if evidence["alpha_estimate"] is not None:
-        from robustirl.demonstrations import AlphaEstimate
+        from robustirl.demonstrations.alpha import AlphaEstimate
 
         evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
     estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)

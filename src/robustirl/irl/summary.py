@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from robustirl.demonstrations import episodes_needed
 from robustirl.irl._result import Status
 from robustirl.irl.evidence import Evidence
 from robustirl.irl.judgment import judge
@@ -41,9 +40,8 @@ def warnings_of(fit: Fit, evidence: Evidence, tolerance: float | None) -> list[s
     """Return what is doubtful about the data, α or the fit, a sentence each."""
     found, estimate = list(evidence.cautions), evidence.occupancy_estimate
     if estimate is not None and estimate.error >= WIDE:
-        size = fit.reward.shape[0]
-        remedy = f"about {episodes_needed(WIDE / 2, size, confidence=estimate.confidence)} episodes would halve that"
-        if estimate.bias > estimate.radius:
+        remedy = f"about {4 * estimate.episodes} episodes would halve that"
+        if estimate.bias > estimate.error:
             remedy = "longer episodes would help more than further ones"
         found.append(
             f"the demonstrations are few or short for a world of this size: the expert's occupancy may be up to"

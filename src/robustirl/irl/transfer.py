@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl._runtime import ShortRepr, joined, released, working_precision
-from robustirl.demonstrations import Demonstrations, DynamicsEstimate, estimate_dynamics, estimate_occupancy
+from robustirl.demonstrations import Demonstrations, estimate_dynamics, estimate_occupancy
+from robustirl.demonstrations.dynamics import DynamicsEstimate
 from robustirl.irl.alpha_rules import EXCESS, LATER, OFTEN
 from robustirl.irl.alpha_selection import AlphaSelection, player_gains, select_alpha
 from robustirl.irl.arrivals import arrivals
@@ -56,7 +57,7 @@ class Transfer(ShortRepr):
 
     def __repr__(self) -> str:
         word = "recommended" if self.recommended else "not recommended"
-        return joined("Transfer", [word, f"mismatch: {self.dynamics.kind}", self.note.removesuffix(".")])
+        return joined("Transfer", [word, f"noise: {self.dynamics.noise:.2g}", self.note.removesuffix(".")])
 
 
 @working_precision
@@ -91,8 +92,8 @@ def fit_transfer(
         ...     theirs, expert_policy(theirs, env.reward), episodes=400, horizon=200, key=jax.random.key(0)
         ... )
         >>> found = fit_transfer(world, walks, selection=select_alpha(world, walks, candidates=[1, 0.95, 0.85]))
-        >>> found.dynamics.kind, found.recommended
-        ('noisier', False)
+        >>> found.dynamics.noise > 0.1, found.recommended
+        (True, False)
     """
     strength = as_positive("the strength of the prior", strength)
     if selection is None:

@@ -5,13 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from robustirl.demonstrations import (
-    AlphaEstimate,
-    Demonstrations,
-    OccupancyEstimate,
-    estimate_alpha,
-    estimate_occupancy,
-)
+from robustirl.demonstrations import Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations.alpha import AlphaEstimate, estimate_alpha
 from robustirl.irl import RobustIRL
 from robustirl.mdp import MDP, absorbing_states
 from robustirl.theory import Closest, Guarantee, Matching, closest_occupancy, find_matching_policy, guarantee
@@ -46,7 +41,7 @@ class DemonstrationsReport:
     @property
     def gap_interval(self) -> tuple[float, float]:
         """Where the smallest gap to the expert's own occupancy lies, with the estimate's confidence."""
-        gap, error = float(self.closest.gap), self.estimate.error
+        gap, error = float(self.closest.gap), self.estimate.error + self.estimate.bias
         return max(0.0, gap - error), min(2.0, gap + error)
 
     @property
@@ -67,7 +62,7 @@ def report_demonstrations(learner: MDP, demonstrations: Demonstrations, *, tail:
         tail: What stands in for the unseen rest of truncated episodes; see `estimate_occupancy`.
     """
     demonstrations.check_against(learner)
-    demonstrations = demonstrations.infer_terminated(learner)
+    demonstrations = demonstrations.in_world(learner)
     estimate = estimate_occupancy(demonstrations, learner, tail=tail)
     return DemonstrationsReport(
         estimate=estimate,

@@ -12,7 +12,8 @@ import optax
 
 from robustirl import envs
 from robustirl._runtime import OutputFolder, filled_whole, write_atomically
-from robustirl.demonstrations import Demonstrations, TableOptions
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.tables import TableOptions
 from robustirl.errors import InvalidInputError
 from robustirl.irl import ADAM, LBFGS, NEWTON, PAPER_STEPS, SETTLING_ADAM, Callback, Inference, RobustIRL, adam
 from robustirl.mdp import MDP, as_alpha, as_count, as_positive

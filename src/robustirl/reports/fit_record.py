@@ -177,7 +177,7 @@ def _directions(layout: Any) -> tuple[tuple[int, int], ...] | None:
 
 def describe_demonstrations(demonstrations: Demonstrations, world: MDP, file: Path, understood: str) -> Any:
     """Return what a page says about demonstrations."""
-    ended = demonstrations.infer_terminated(world)
+    ended = demonstrations.in_world(world)
     lengths = demonstrations.lengths - 1
     samples = [episode.states[:MOST_STEPS].tolist() for episode in demonstrations[:MOST_EPISODES]]
     return DemonstrationsRecord(

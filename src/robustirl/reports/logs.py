@@ -1,10 +1,11 @@
 """Read demonstrations for a world, and number states and actions as the world does."""
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 
-from robustirl.demonstrations import Demonstrations, TableOptions, WorldNames, load_with_note
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.formats import load_with_note
+from robustirl.demonstrations.tables import TableOptions
 from robustirl.envs import Environment
 from robustirl.errors import InvalidInputError
 
@@ -14,8 +15,7 @@ KINDS = ("state", "action")
 def read_demonstrations(path: Path, table: TableOptions, environment: Environment) -> tuple[Demonstrations, str]:
     """Return demonstrations in an environment, and the line that says what was understood.
 
-    A table may use the environment's names instead of numbers. A column that can be read as numbers and as names, with
-    different results, is refused.
+    A table may use the environment's names instead of numbers.
 
     Args:
         path: The file, a folder of imitation's trajectories, or `minari:ID`.
@@ -23,11 +23,10 @@ def read_demonstrations(path: Path, table: TableOptions, environment: Environmen
         environment: Whose names count.
     """
     names = {f"{kind}_names": getattr(environment, f"{kind}_names") for kind in KINDS}
-    found, understood = load_with_note(path, dataclasses.replace(table, world=WorldNames(environment.name, **names)))
+    given = {name: getattr(table, name) or known for name, known in names.items()}
+    found, understood = load_with_note(path, dataclasses.replace(table, world=environment.name, **given))
     for kind in KINDS:
         own, known = found.names[f"{kind}_names"], names[f"{kind}_names"]
-        if own is None and known is not None and _look_like_other_numbers(known):
-            understood = f"{understood} Its {kind}s are read as numbers, not as names of {environment.name}."
         if own is not None and known is None and getattr(table, f"{kind}_names") is None:
             raise InvalidInputError(
                 f"{path} names its {kind}s, as {own[0]!r}, but {environment.name} has no names for them; number them"
@@ -35,9 +34,3 @@ def read_demonstrations(path: Path, table: TableOptions, environment: Environmen
             )
     used = {name: names[name] for name, own in found.names.items() if own is not None and names[name] is not None}
     return found.renumber(**used), understood
-
-
-def _look_like_other_numbers(names: Sequence[str]) -> bool:
-    """Return whether a name is the number of another state."""
-    numbers = {str(i): i for i in range(len(names))}
-    return any(numbers.get(name, i) != i for i, name in enumerate(names))

@@ -14,8 +14,8 @@ with the stated confidence over the draw of the demonstrations. If the expert is
 are limited to those with ⟨ρ_E, R⟩ >= v, and `return_bound` is a lower bound x on π's own return.
 
 **What it rests on.** Episodes are independent, and made by an expert who is optimal within ε (in a world of B, for its
-reward). Half of the risk goes to ‖ρ_E - ρ̂‖₁ <= e (`demonstrations.estimate_occupancy`), half to l <= ρ_E <= u
-(`demonstrations.occupancy_box`). If both hold, so does the guarantee: what remains is optimization, an outer bound by a
+reward). Half of the risk goes to ‖ρ_E - ρ̂‖₁ <= e (`demonstrations.concentration`), half to l <= ρ_E <= u
+(`occupancy_box` there). If both hold, so does the guarantee: what remains is optimization, an outer bound by a
 linear program (`guarantee_program.py`). With `radius="moves"` half of the risk goes to the radius, which comes from
 recorded actions then: d(s,a) = 2 (1 - the lower end of α(s,a)), by `demonstrations.estimate_local_alpha`.
 The program is the exact answer for d = 0 and an exact occupancy. `attained` is a
@@ -33,14 +33,9 @@ import numpy as np
 from jaxtyping import Float
 
 from robustirl._runtime import short_repr, working_precision
-from robustirl.demonstrations import (
-    Demonstrations,
-    OccupancyEstimate,
-    as_confidence,
-    estimate_local_alpha,
-    estimate_occupancy,
-    occupancy_box,
-)
+from robustirl.demonstrations import Demonstrations, estimate_local_alpha, estimate_occupancy
+from robustirl.demonstrations.concentration import certain_error, occupancy_box
+from robustirl.demonstrations.occupancy import as_confidence
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, as_number, as_number_between, as_occupancy, as_policy, as_world
 from robustirl.theory.attained import attained_shortfall
@@ -103,8 +98,8 @@ def guarantee(
         level = (1 + level) / 2  # Two bounds share the error.
         radius = _from_moves(world, demonstrations, radius, level)
     around = Surroundings.of(world, radius)
-    region, estimate = _region(world, demonstrations, level)
-    episodes = None if estimate is None else estimate.episodes
+    region, known = _region(world, demonstrations, level)
+    episodes = None if known is None else known[0]
     learner = LearnerRegion.of(around, np.asarray(as_policy(policy, world), float))
     mismatch = 0.0 if around.exact else around.deviation()
     slack = mismatch + suboptimality
@@ -138,7 +133,7 @@ def guarantee(
         return ExpertRegion(center.sum(-1), region.lower, region.upper, region.error)
 
     vacuous = not (found < USEFUL * without if earned is None else earned > 0)
-    needed, obstacle = _episodes_needed(closest(), estimate, useful) if vacuous else (episodes, None)
+    needed, obstacle = _episodes_needed(closest(), known, useful) if vacuous else (episodes, None)
     return Guarantee(
         shortfall=min(1.0, found),
         attained=attained_shortfall(around, learner, region, variables["reward"], suboptimality),
@@ -175,40 +170,43 @@ def _from_moves(
 
 def _region(
     world: MDP, demonstrations: Demonstrations | ArrayLike, confidence: float
-) -> tuple[ExpertRegion, OccupancyEstimate | None]:
-    """Return where the expert's occupancy is, and the estimate behind it.
+) -> tuple[ExpertRegion, tuple[int, float, float] | None]:
+    """Return where the expert's occupancy is, and how many episodes tell it, their radius and their bias.
 
-    There is no estimate for an exact occupancy.
+    An exact occupancy has none of these.
     """
     if not isinstance(demonstrations, Demonstrations):
         exact = np.asarray(as_occupancy(demonstrations, world), float)
         return ExpertRegion(exact, exact, exact, 0.0), None
-    demonstrations.check_against(world)
+    demonstrations = demonstrations.in_world(world)
     level = (1 + confidence) / 2
     estimate = estimate_occupancy(demonstrations, world, confidence=level)
     lower, upper = occupancy_box(demonstrations, world, confidence=level)
-    half, rho = estimate.error / 2, estimate.occupancy
+    radius, bias = certain_error(demonstrations, world, confidence=level)
+    error = min(2.0, radius + bias)
+    half, rho = error / 2, estimate.occupancy
     # Both are distributions, so that no entry differs by more than half of the ℓ1 distance.
     lower, upper = np.maximum(lower, rho - half), np.minimum(upper, rho + half)
-    return ExpertRegion(rho, np.clip(lower, 0, 1), np.clip(upper, 0, 1), estimate.error), estimate
+    return ExpertRegion(rho, np.clip(lower, 0, 1), np.clip(upper, 0, 1), error), (len(demonstrations), radius, bias)
 
 
 def _episodes_needed(
-    region: ExpertRegion, estimate: OccupancyEstimate | None, useful: Callable[[ExpertRegion], bool]
+    region: ExpertRegion, known: tuple[int, float, float] | None, useful: Callable[[ExpertRegion], bool]
 ) -> tuple[int | None, str | None]:
     """Return after how many episodes the guarantee would not be vacuous.
 
     They are assumed to tell the same with less error. Errors fall with the square root of the number of episodes, but
     for the bias of truncated ones. If no number suffices, also return why.
     """
-    if estimate is None or region.error <= 0 or not useful(region.shrunk(SMALLEST_ERROR)):
+    if known is None or region.error <= 0 or not useful(region.shrunk(SMALLEST_ERROR)):
         return None, "it would be so with the expert's exact occupancy, for this policy and radius"
     low, high = SMALLEST_ERROR, 1.0  # Factors on the error: useful at the one, not at the other.
     for _ in range(HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if useful(region.shrunk(middle)) else (low, middle)
-    left = low * region.error - estimate.bias
+    episodes, radius, bias = known
+    left = low * region.error - bias
     if left <= 0:
         return None, "the expert's occupancy stays open where episodes were truncated; record longer ones"
-    needed = math.ceil(estimate.episodes * (estimate.radius / left) ** 2)
+    needed = math.ceil(episodes * (radius / left) ** 2)
     return (needed, None) if needed <= MOST_EPISODES else (None, f"more than {MOST_EPISODES:.0e} would be needed")

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from robustirl._runtime import as_float
-from robustirl.demonstrations import Demonstrations, as_choices, pair_occupancy
+from robustirl.demonstrations import Demonstrations
+from robustirl.demonstrations.choices import as_choices, pair_occupancy
 from robustirl.errors import InvalidInputError
 from robustirl.irl.mce.choice_likelihood import Likelihood
 from robustirl.irl.mce.dynamics import JointModel

@@ -1,1 +1,0 @@
-"""Estimate from demonstrations: occupancies with their error, chains, α."""

@@ -1,1 +1,0 @@
-"""Read and write demonstrations: files, tables, frames and other libraries."""
