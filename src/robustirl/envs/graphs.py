@@ -73,6 +73,10 @@ class GraphWorld(Environment):
         return None if self.node_features is None else self._of_states(self.node_features)
 
     @property
+    def state_names(self) -> tuple[Any, ...] | None:
+        return self.node_names if self.copies == 1 else None
+
+    @property
     def noise_models(self) -> tuple[str, ...]:
         return (WRONG_TURN,)
 
@@ -99,7 +103,7 @@ class GraphWorld(Environment):
         if noise:
             shares = chances / chances.sum(1, keepdims=True)
             kernel = MixtureKernel(kernel, np.full(len(places), float(noise)), shares=shares)
-        return MDP(kernel, discount=self.discount, initial=np.tile(start, copies) / copies)
+        return MDP(kernel, discount=self.discount, initial=np.tile(start, copies) / copies, **self._labels)
 
     def without(self, closed: Sequence[Sequence[Any]] | Int[np.ndarray, "C 2"]) -> "GraphWorld":
         """Return the graph without some directed edges, `[C, 2]`: a world with closures.

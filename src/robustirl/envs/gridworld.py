@@ -196,7 +196,7 @@ class GridWorld(Environment):
         moves, available, absorbing = self.geometry()
         kernel = noisy_kernel(moves, absorbing, noise, model, available=available, evaluation=evaluation)
         initial = None if self.initial is None else self.initial.ravel()[self._open]
-        return MDP(kernel, discount=self.discount, initial=initial, mask=available)
+        return MDP(kernel, discount=self.discount, initial=initial, mask=available, **self._labels)
 
     def geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return where moves lead `[S, A]`, which are available `[S, A]`, and absorbing cells `[S]`."""

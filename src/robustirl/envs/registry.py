@@ -8,6 +8,7 @@ from `Environment` and end its module with `register(name, factory)`.
 import abc
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -71,7 +72,12 @@ class Environment(ShortRepr, abc.ABC):
     @property
     def positions(self) -> Float[np.ndarray, "S 2"] | None:
         """Return where to draw each state, x to the right and y upwards; the cells of a grid, if it is one."""
-        return None if self.shape is None else grid_positions(self.shape, self.mdp().num_states)
+        return None if self.shape is None else grid_positions(self.shape, len(self.reward))
+
+    @property
+    def _labels(self) -> dict[str, Any]:
+        """Return what a world is told about its states and actions, for people."""
+        return {"positions": self.positions, "state_names": self.state_names, "action_names": self.action_names}
 
     @property
     def shape(self) -> tuple[int, int] | None:

@@ -32,12 +32,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from robustirl._check import as_floats, one_line, require_finite, require_memory, short_repr, sum_tolerance
 from robustirl._files import as_path, read_arrays, read_regular
 from robustirl.envs.noise import UNIFORM_ACTION, UNIFORM_STATE
-from robustirl.envs.registry import Environment, frozen
+from robustirl.envs.registry import Environment, frozen, grid_positions
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.mdp.builders import from_successors
@@ -171,6 +171,10 @@ class TabularEnvironment(Environment):
         return self.words.get("classes")
 
     @property
+    def positions(self) -> Float[np.ndarray, "S 2"] | None:
+        return None if self.shape is None else grid_positions(self.shape, len(self.outcomes.next_states))
+
+    @property
     def state_names(self) -> tuple[str, ...] | None:
         return self.words.get("state_names")
 
@@ -202,7 +206,7 @@ class TabularEnvironment(Environment):
     def mdp(self, noise: float = 0.0, noise_model: str | None = None) -> MDP:
         model = self.choose_noise_model(noise, noise_model)
         outcomes = self.outcomes if noise == 0 else self._disturbed(noise, model)
-        return MDP(from_successors(*outcomes), discount=self.discount, initial=self.initial)
+        return MDP(from_successors(*outcomes), discount=self.discount, initial=self.initial, **self._labels)
 
     def _disturbed(self, noise: float, model: str) -> Outcomes:
         """(1-ε) T + ε T̄, where noise has a hold; actions that do not exist stay so."""

@@ -45,7 +45,7 @@ class ThreeState(Environment):
         kernel[0, 0] = (0, 1 - noise, noise)
         kernel[0, 1] = (0, 0, 1)
         kernel[1, :, 1] = kernel[2, :, 2] = 1
-        return MDP(kernel, discount=self.discount, initial=[1.0, 0.0, 0.0])
+        return MDP(kernel, discount=self.discount, initial=[1.0, 0.0, 0.0], **self._labels)
 
     def player_probability(self, expert_noise: float, alpha: float) -> float:
         """π_pl(a1|s0) = (1-ε_E)/α, the policy that robust MCE IRL learns; defined for α >= 1-ε_E."""

@@ -174,9 +174,9 @@ def from_successors(next_states: ArrayLike, probabilities: ArrayLike, *, leaky: 
         )
     require_shape("the array of successor probabilities", chances, places.shape, "as the list of successors")
     states, actions, _ = places.shape
-    pairs = [part.ravel() for part in np.divmod(np.arange(states * actions), actions)]
+    state, action = np.divmod(np.arange(states * actions), actions)
     flat = places.reshape(states * actions, -1).astype(np.int64), chances.reshape(states * actions, -1)
-    _check_chunk(flat, *pairs, states, "the list of successors", leaky=leaky)
+    _check_chunk(flat, state, action, states, "the list of successors", leaky=leaky)
     return _stored(_joined([flat], states), actions, leaky=leaky)
 
 
@@ -231,7 +231,7 @@ def from_function(
     return _stored(_joined(chunks, states), actions)
 
 
-def _joined(chunks: list[Chunk], states: int) -> "scipy.sparse.csr_array":
+def _joined(chunks: list[Chunk], states: int) -> Any:
     import scipy.sparse  # Here, so that `import robustirl` stays light.
 
     parts = []
@@ -373,7 +373,7 @@ def estimate_kernel(
     ends = np.cumsum(recording.lengths) - 1
     counts = _counts(recording, ends, size, actions)
     tried = np.asarray(counts.sum(1)).reshape(size, actions) > 0
-    stays = ~tried.any(1)
+    stays: Any = ~tried.any(1)
     stays[recording.states[ends[recording.terminated]]] = True
     _report(tried | stays[:, None], stays, int(counts.sum()), unseen)
     matrix = _estimated(counts, stays, weight, unseen == "prior", actions)

@@ -11,7 +11,7 @@ asks for it. A kernel is a pytree and an argument of compiled programs, never a 
 """
 
 import abc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -131,9 +131,7 @@ class AbstractKernel(DeviceModule):
         """
 
 
-def _distances(
-    difference: "scipy.sparse.csr_array", weight: np.ndarray, anywhere: np.ndarray | None
-) -> Float[np.ndarray, " N"]:
+def _distances(difference: Any, weight: np.ndarray, anywhere: np.ndarray | None) -> Float[np.ndarray, " N"]:
     """Return the ℓ1 norms of the rows of D + w uᵀ without writing them out; u sums to one."""
     if anywhere is None:
         return np.asarray(abs(difference).sum(1)).ravel()

@@ -214,20 +214,20 @@ class ListKernel(AbstractKernel):
     leaky: bool = eqx.field(static=True)
 
     def __init__(self, matrix: "scipy.sparse.csr_array", *, num_actions: int, leaky: bool = False):
-        matrix = _canonical(matrix)
-        states = matrix.shape[1]
-        sums = np.asarray(matrix.sum(1)).reshape(states, num_actions)
+        rows = _canonical(matrix)
+        _, states = rows.shape
+        sums = np.asarray(rows.sum(1)).reshape(states, num_actions)
         require_row_sums(sums, leaky=leaky)
         if not leaky:
             off = np.abs(sums.ravel() - 1) > 8 * np.finfo(np.float64).eps
-            matrix.data /= np.repeat(np.where(off & (sums.ravel() > 0), sums.ravel(), 1), np.diff(matrix.indptr))
+            rows.data /= np.repeat(np.where(off & (sums.ravel() > 0), sums.ravel(), 1), np.diff(rows.indptr))
 
-        self._store_rows(matrix, (states, num_actions))
-        self._store_edges(matrix, (states, num_actions))
+        self._store_rows(rows, (states, num_actions))
+        self._store_edges(rows, (states, num_actions))
         self.exists = jax.device_put(sums > 0)
         self.leaky = leaky
 
-    def _store_rows(self, matrix: "scipy.sparse.csr_array", shape: tuple[int, int]) -> None:
+    def _store_rows(self, matrix: Any, shape: tuple[int, int]) -> None:
         first, which = distinct_rows(matrix)
         rows = matrix[first]
         layout = lay_out(rows.indptr.astype(np.int64))
@@ -235,7 +235,7 @@ class ListKernel(AbstractKernel):
         self.chances = layout.fill(_as_working(rows.data))
         self.which = jax.device_put(layout.order[which].reshape(shape))
 
-    def _store_edges(self, matrix: "scipy.sparse.csr_array", shape: tuple[int, int]) -> None:
+    def _store_edges(self, matrix: Any, shape: tuple[int, int]) -> None:
         import scipy.sparse
 
         states, actions = shape
@@ -256,7 +256,7 @@ class ListKernel(AbstractKernel):
         self.targets, self.out_edges = layout.fill(target), layout.fill(edges, none)
         self.out_order = layout.order_on_device()
         into = scipy.sparse.csr_array((np.arange(len(target)), target, outward), shape=(states, states)).tocsc()
-        by_target = into.data
+        by_target: Any = into.data
         layout = lay_out(into.indptr.astype(np.int64))
         self.sources, self.in_edges = layout.fill(source[by_target]), layout.fill(edges[by_target], none)
         self.in_order = layout.order_on_device()
@@ -308,7 +308,8 @@ class ListKernel(AbstractKernel):
             places.append(jnp.broadcast_to(along[first : first + bucket.shape[1]], bucket.shape).ravel())
             first += bucket.shape[1]
         pairs, weights = (jnp.concatenate([bucket.ravel() for bucket in part]) for part in (self.pairs, self.shares))
-        return EntryKernel(pairs, jnp.concatenate(places), weights, self.exists, self.leaky).worst_case(value, radius)
+        entries = {"pairs": pairs, "targets": jnp.concatenate(places), "weights": weights}
+        return EntryKernel(**entries, exists=self.exists, leaky=self.leaky).worst_case(value, radius)
 
 
 class EntryChain(AbstractChain):
@@ -394,15 +395,15 @@ class EntryKernel(AbstractKernel):
         every = jnp.arange(self.exists.size, dtype=pairs.dtype)
         lowest = jnp.full(self.exists.size, jnp.argmin(value), targets.dtype)
         return EntryKernel(
-            jnp.concatenate([pairs, every]),
-            jnp.concatenate([targets, lowest]),
-            jnp.concatenate([mass - taken, moved]),
-            self.exists,
-            self.leaky,
+            pairs=jnp.concatenate([pairs, every]),
+            targets=jnp.concatenate([targets, lowest]),
+            weights=jnp.concatenate([mass - taken, moved]),
+            exists=self.exists,
+            leaky=self.leaky,
         )
 
 
-def _canonical(matrix: Any) -> "scipy.sparse.csr_array":
+def _canonical(matrix: Any) -> Any:
     """Return a copy in double precision with each entry once, in order, and no zeros."""
     import scipy.sparse
 
@@ -412,13 +413,13 @@ def _canonical(matrix: Any) -> "scipy.sparse.csr_array":
     return matrix
 
 
-def _sorted(matrix: "scipy.sparse.csr_array") -> np.ndarray:
+def _sorted(matrix: Any) -> np.ndarray:
     """Return what a matrix holds, sorted by columns in every row."""
     matrix.sort_indices()
     return matrix.data
 
 
-def _rows_of(places: Numbers, weights: Weights, states: int) -> "scipy.sparse.csr_array":
+def _rows_of(places: Numbers, weights: Weights, states: int) -> Any:
     """Return the columns of buckets as rows of a sparse matrix on the host."""
     import scipy.sparse
 

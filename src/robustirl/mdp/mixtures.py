@@ -9,7 +9,7 @@ another action than the chosen one makes rows |A| times as long, but only mixes 
 Products with T are those of B and a few operations on vectors; the kernel B is stored as it likes.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -80,7 +80,7 @@ class MixtureKernel(AbstractKernel):
                 require_shape("the distribution of a disturbance", distribution, weights.shape, "states")
                 require_distributions("the distribution of a disturbance", distribution)
             else:
-                shares = _checked_shares(shares, weights, np.asarray(self.exists), leaky)
+                shares = _checked_shares(given[0], weights, np.asarray(self.exists), leaky)
         self.base, self.leaky = base, leaky
         self.weights = as_float(weights)
         self.distribution = None if distribution is None else as_float(distribution)
@@ -95,8 +95,12 @@ class MixtureKernel(AbstractKernel):
         return self.base.num_actions
 
     def expect(self, value: Float[Array, " S"]) -> Float[Array, "S A"]:
-        usual = self.base.expect(value)
-        other = self.distribution @ value if self.shares is None else over_actions(self.shares * usual)[:, None]
+        anywhere = None if self.distribution is None else self.distribution @ value
+        return self._blended(self.base.expect(value), anywhere)
+
+    def _blended(self, usual: Float[Array, "S A"], anywhere: Any) -> Float[Array, "S A"]:
+        """Return what is expected with the disturbance, where draws of states give what they do anywhere."""
+        other = over_actions(self.shares * usual)[:, None] if self.shares is not None else anywhere
         weights = self.weights[:, None]
         return (1 - weights) * usual + jnp.where(self.exists, weights * other, 0)
 
@@ -121,15 +125,15 @@ class MixtureKernel(AbstractKernel):
         return self.exists
 
     def self_transitions(self) -> Float[Array, "S A"]:
-        usual = self.base.self_transitions()
-        other = self.distribution[:, None] if self.shares is None else over_actions(self.shares * usual)[:, None]
-        weights = self.weights[:, None]
-        return (1 - weights) * usual + jnp.where(self.exists, weights * other, 0)
+        anywhere = None if self.distribution is None else self.distribution[:, None]
+        return self._blended(self.base.self_transitions(), anywhere)
 
     def dense(self) -> Float[Array, "S A S"]:
         require_dense(self.num_states, self.num_states * self.num_actions)
         usual = self.base.dense()
-        other = self.distribution if self.shares is None else jnp.einsum("sa,sat->st", self.shares, usual)[:, None]
+        other: Any = self.distribution
+        if self.shares is not None:
+            other = jnp.einsum("sa,sat->st", self.shares, usual)[:, None]
         weights = self.weights[:, None, None]
         return (1 - weights) * usual + jnp.where(self.exists[..., None], weights * other, 0)
 
