@@ -112,7 +112,7 @@ ifdef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 else
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' jinja2
 endif
 	@touch $@
 
@@ -120,7 +120,7 @@ endif
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .venv/dev: .venv/run requirements-dev.txt
 ifndef LOCKED
-	$(INSTALL) -e '.[all,docs,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,docs]' -r requirements-dev.txt
+	$(INSTALL) -e '.[all,minari,docs,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,minari,docs]' -r requirements-dev.txt
 endif
 	@touch $@
 

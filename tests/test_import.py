@@ -3,23 +3,41 @@
 import subprocess
 import sys
 
-PROGRAM = """
-import gc
-import sys
-import robustirl
-heavy = ("matplotlib", "rich", "tyro", "scipy.optimize", "scipy.stats", "gymnasium", "minari", "pandas", "pyarrow",
-         "ray", "sklearn", "torch")
-print(sorted(name for name in heavy if name in sys.modules), gc.isenabled())
-import robustirl.cli
-robustirl.cli.parse(["fit", "--env", "gridworld-1", "--demos", "walks.csv", "--out", "found"])
-loaded = {name for name in sys.modules if name.startswith("robustirl.cli.")}
-others = {f"robustirl.cli.{command.module}" for command in robustirl.cli.COMMANDS.values()} - {"robustirl.cli.fit"}
-print(sorted(loaded & others))
-print(sorted(name for name in heavy if name in sys.modules))
-"""
+import pytest
+
+HEAVY = [
+    "matplotlib", "rich", "tyro", "gymnasium", "minari", "pandas", "pyarrow", "ray", "sklearn", "torch",
+    "scipy.optimize", "scipy.stats",
+]  # fmt: skip
 
 
-def test_neither_an_import_nor_a_command_loads_what_it_does_not_need():
-    # The time itself is measured by `make bench`; here only what would make it long is kept out.
-    output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
-    assert output.splitlines() == ["[] True", "[]", "['rich', 'tyro']"]
+def loaded(program):
+    """The heavy libraries that a program loads, in a process of its own."""
+    code = f"import sys\n{program}\nprint(*(name for name in {HEAVY} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_an_import_loads_no_more_than_it_needs():
+    assert loaded("import robustirl\nassert 'jax' not in sys.modules") == []
+    assert loaded("import robustirl\nfor name in robustirl.__all__: getattr(robustirl, name)") == []
+
+
+def test_reading_a_command_line_loads_no_library_that_computes():
+    words = ["fit", "--env", "gridworld-1", "--demos", "walks.csv", "--out", "found"]
+    assert loaded(f"from robustirl.cli.parser import parse\nparse({words})") == ["tyro"]
+
+
+@pytest.mark.parametrize(
+    ("absent", "program", "extra"),
+    [
+        ("matplotlib", "from robustirl.plotting import plot_fit", "plots"),
+        ("tyro", "from robustirl.cli import main; sys.exit(main(['fit']))", "cli"),
+        ("pandas", "from robustirl.demonstrations import load; open('x.csv', 'w').write('a'); load('x.csv')", "tables"),
+    ],
+)
+def test_what_needs_an_extra_names_it(tmp_path, absent, program, extra):
+    code = f"import sys\nsys.modules[{absent!r}] = None\n{program}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode != 0
+    assert f"pip install 'robustirl[{extra}]'" in done.stderr

@@ -18,7 +18,7 @@ from experiments.paper.continuous import ContinuousRecord, ExpertRecord
 from experiments.paper.continuous_report import CellStatistics, Estimate, Published, best_robust_alpha
 from robustirl.envs import GaussianGrid
 from robustirl.envs.gaussian_grid import GOAL, START
-from robustirl.plotting import LEARNER, OPTIMAL, ROBUST, STANDARD, STYLE, Look, bare, bottom_legend, looks
+from robustirl.plotting.style import LEARNER, OPTIMAL, ROBUST, STANDARD, STYLE, Look, bare, bottom_legend, looks
 
 APART = 0.0035  # Between the curves of one panel, so that intervals can be told from each other.
 LOST = 700.0  # Curves that fall further below the expert than this leave the panel, or nothing else could be seen.

@@ -9,13 +9,14 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from experiments.figures.maps import draw_policy, draw_reward_map, landmarks, occupancy_bar, scaled
 from experiments.paper.finite import Record
 from experiments.paper.published import LOST_LAYOUTS, PublishedReturn, published_returns
 from experiments.paper.summary import best_alpha, rule_alpha
 from experiments.tables import Interval, grouped, interval
 from robustirl.envs import GridWorld
 from robustirl.envs.noise import PUBLISHED
-from robustirl.plotting import (
+from robustirl.plotting.style import (
     LEARNER,
     OPTIMAL,
     ROBUST,
@@ -24,13 +25,8 @@ from robustirl.plotting import (
     Look,
     bare,
     bottom_legend,
-    draw_policy,
-    draw_reward_map,
-    landmarks,
     looks,
-    occupancy_bar,
     plain_text,
-    scaled,
 )
 
 PublishedReturns = Mapping[tuple[str, float, float, float], PublishedReturn]

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from experiments.paper.finite import Record
 from experiments.tables import Interval
 from robustirl.envs import GridWorld
-from robustirl.plotting import OPTIMAL, ROBUST, STANDARD, STYLE
+from robustirl.plotting.style import OPTIMAL, ROBUST, STANDARD, STYLE
 
 AUTO = "auto"
 TALK: dict[Any, Any] = STYLE | {"font.size": 12, "axes.grid": False, "axes.linewidth": 0.9}

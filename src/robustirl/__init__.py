@@ -1,46 +1,56 @@
 """Inverse reinforcement learning when the expert's world and the learner's move differently."""
 
-import gc
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
-# Importing makes 10⁵ objects that all stay; without a search for garbage among them it takes a seventh less time.
-_collecting = gc.isenabled()
-gc.disable()
-try:
-    from robustirl._libraries import import_libraries
+__version__ = "0.2.0.dev0"
 
-    import_libraries()  # First of all: it may refuse the environment.
+if TYPE_CHECKING:
     from robustirl import control as control
     from robustirl import demonstrations as demonstrations
     from robustirl import envs as envs
     from robustirl import irl as irl
     from robustirl import mdp as mdp
     from robustirl import planning as planning
+    from robustirl import plotting as plotting
+    from robustirl import report as report
     from robustirl import rewards as rewards
     from robustirl import theory as theory
-    from robustirl._runtime import __version__ as __version__
-    from robustirl._runtime import deprecated_names, support_moved_modules
-    from robustirl._runtime import enable_cache as enable_cache
-    from robustirl._runtime import enable_x64 as enable_x64
-    from robustirl._runtime import single_precision as single_precision
+    from robustirl._jax import enable_cache as enable_cache
+    from robustirl._jax import enable_x64 as enable_x64
+    from robustirl._jax import single_precision as single_precision
+    from robustirl.demonstrations import Demonstrations as Demonstrations
     from robustirl.demonstrations import load as load
+    from robustirl.irl import RobustImitation as RobustImitation
     from robustirl.irl import RobustIRL as RobustIRL
     from robustirl.irl import fit as fit
     from robustirl.irl import fit_many as fit_many
     from robustirl.mdp import MDP as MDP
     from robustirl.mdp import MarkovGame as MarkovGame
-finally:
-    if _collecting:
-        gc.enable()
+    from robustirl.planning import solve as solve
 
-support_moved_modules()
-if not TYPE_CHECKING:
-    __getattr__ = deprecated_names(__name__)
+_ROOMS = ("control", "demonstrations", "envs", "irl", "mdp", "planning", "plotting", "report", "rewards", "theory")
+_NAMES = {
+    "MDP": "mdp",
+    "MarkovGame": "mdp",
+    "Demonstrations": "demonstrations",
+    "load": "demonstrations",
+    "fit": "irl",
+    "fit_many": "irl",
+    "RobustIRL": "irl",
+    "RobustImitation": "irl",
+    "solve": "planning",
+    "enable_cache": "_jax",
+    "enable_x64": "_jax",
+    "single_precision": "_jax",
+}
 
 __all__ = [
     "MDP",
+    "Demonstrations",
     "MarkovGame",
     "RobustIRL",
+    "RobustImitation",
     "control",
     "demonstrations",
     "enable_cache",
@@ -52,7 +62,25 @@ __all__ = [
     "load",
     "mdp",
     "planning",
+    "plotting",
+    "report",
     "rewards",
     "single_precision",
+    "solve",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room, or a name of one, when it is first asked for."""
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

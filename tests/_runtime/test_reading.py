@@ -15,7 +15,6 @@ from robustirl._runtime import (
     reading,
 )
 from robustirl.errors import InvalidInputError
-from robustirl.reports import read_occupancy
 
 
 def pipe(folder):
@@ -39,7 +38,6 @@ LOADERS = {
     "demonstrations": lambda path: demonstrations.load(path),
     "world": lambda path: envs.from_file(path),
     "model": lambda path: irl.RobustIRL.load(path),
-    "occupancy": lambda path: read_occupancy(path),
 }
 
 

@@ -14,7 +14,7 @@ import robustirl
 from robustirl import demonstrations, envs, planning, rewards, theory
 from robustirl._runtime import ShortRepr, double_precision, html_columns, html_table, representation, short_value
 from robustirl.theory.uncertainty import Ball
-from tests.plotting.test_alpha import selection
+from tests.invented import selection
 
 ROOMS = ("mdp", "envs", "planning", "rewards", "demonstrations", "control", "irl", "theory")
 MAX_LINES = 11

@@ -1,188 +1,188 @@
-"""Figures of the library's objects, of invented fits, show what they showed when somebody last looked at them."""
+"""Where states are drawn, and what the figures of single objects show."""
 
-import dataclasses
 from types import SimpleNamespace
 
-import equinox as eqx
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from robustirl import envs
+import robustirl
+from robustirl import MDP, envs, theory
 from robustirl.demonstrations import Demonstrations
-from robustirl.envs.registry import FixedWorld
-from robustirl.plotting import figure_alpha, figure_fit, figure_strip, figure_theory, plot_certificate
-from robustirl.plotting.arrows import draw_moves
-from robustirl.plotting.layouts import Layout
-from robustirl.plotting.maps import draw_policy, draw_reward_map, landmarks, occupancy_bar
-from robustirl.plotting.objects import draw_states, plot_demonstrations, plot_fit
-from robustirl.plotting.style import bottom_legend, set_plain_powers
-from tests import invented
-from tests.drawn import text_of_figure
-from tests.goldens import require_golden
-from tests.plotting.worlds import GRID, film, leaving, rows_of
+from robustirl.plotting import draw_states, layout_of, plot_alpha, save_figure
+from robustirl.plotting.style import ROBUST, ShownFigure, looks, plain_text
 
-THREE = envs.make("three-state")
-# Three rows of two cells, and the positions of the nodes of a graph, so that no eigenvector decides them.
-TARGETS = np.array([[1, 2], [1, 3], [3, 4], [3, 5], [5, 4], [5, 5]])
-SMALL = Layout("grid", 6, (3, 2), TARGETS)
-GRAPH = Layout("graph", 4, None, np.array([[1, 2], [1, 3], [3, 0], [3, 3]]), np.arange(8.0).reshape(4, 2) ** 1.2)
+THREE = envs.ThreeState().mdp()
+STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))  # Up, right, down, left.
 
 
-def report(distance, gap, bound):
-    """A pair of worlds, as far as it is drawn."""
-
-    def learned(gap, bound, name):
-        limits = SimpleNamespace(worst_return=-9.0 - distance, nominal_return=-5.0 - gap, best_return=-4.0)
-        return SimpleNamespace(gap=gap, bound=SimpleNamespace(value=bound, name=name), certificate=limits)
-
-    return SimpleNamespace(
-        distance=distance,
-        trivial=200.0,
-        optimal_return=-3.0,
-        standard=learned(gap, bound, "Theorem 1"),
-        robust=learned(gap / 2, 2 * bound, "Theorem 3"),
-    )
+def maze(text, *, extra=0, initial=None, **options):
+    """A world of the characters of a maze; # are walls that lead nowhere, G is never left."""
+    rows, columns = len(text), len(text[0])
+    size = rows * columns + extra
+    kernel = np.zeros((size, 4, size))
+    for state in range(size):
+        row, column = divmod(state, columns)
+        for action, (down, right) in enumerate(STEPS):
+            r, c = row + down, column + right
+            free = row < rows and text[row][column] not in "#G" and 0 <= r < rows and 0 <= c < columns
+            kernel[state, action, r * columns + c if free and text[r][c] != "#" else state] = 1
+    return MDP(kernel, discount=0.9, initial=initial, **options)
 
 
-def walks(count=3):
-    return Demonstrations.from_arrays([[0, 1], [0, 2, 3, 5], [2], *[[0, 1, 1]] * (count - 3)], terminated=True)
+def ring(size):
+    """A world that is no grid: from every state to the next two."""
+    kernel = np.zeros((size, 2, size))
+    for state in range(size):
+        kernel[state, [0, 1], [(state + 1) % size, (state + 2) % size]] = 1
+    return MDP(kernel, discount=0.9)
 
 
-def on(draw):
-    """A figure of one panel."""
-    figure = Figure(figsize=(2, 2))
-    draw(figure.subplots())
-    return figure
+def titles(figure):
+    return [axis.get_title() for axis in figure.axes]
 
 
-def curves(labels, width, scale="linear"):
-    figure = Figure(figsize=(width, 2))
-    axes = figure.subplots(1, 2)
-    for axis in axes:
-        for place, label in enumerate(labels):
-            axis.plot([1, 10], [place + 1, 100], label=label)
-        axis.set_yscale(scale)
-    bottom_legend(figure, *axes[0].get_legend_handles_labels())
-    set_plain_powers(figure)
-    return figure
-
-
-CERTIFICATE = SimpleNamespace(
-    worst_value=np.array([-3.0, -1.0, -2.0]),
-    nominal_value=np.array([-2.0, -0.5, -1.25]),
-    best_value=np.array([-1.0, 0.25, -1.0]),
-    worst_return=-2.25,
-    nominal_return=-1.5,
-    best_return=-0.75,
-    uncertainty=SimpleNamespace(mdp=None),
+@pytest.mark.parametrize(
+    ("make", "kind", "shape"),
+    [
+        (lambda: maze(["...", "..."]), "grid", (2, 3)),
+        (lambda: maze(["...", "..."], extra=1), "grid", (2, 3)),
+        (lambda: maze(["...", "..."], extra=2), "graph", None),
+        (lambda: maze(["..#", "#.."]), "grid", (2, 3)),
+        (lambda: envs.make("gridworld-4").mdp(0.1), "grid", (6, 6)),
+        (lambda: envs.make("frozen-lake").mdp(0.1), "grid", (4, 4)),
+        (lambda: ring(5), "graph", None),
+        (lambda: ring(40), "graph", None),
+        (lambda: ring(41), "row", None),
+    ],
 )
-FIGURES = {
-    "alpha": lambda: figure_alpha(invented.selection()),
-    "alpha, one admissible": lambda: figure_alpha(
-        dataclasses.replace(invented.selection(), admissible=np.array([True, False, False]))
-    ),
-    "strip": lambda: figure_strip({"one": film(20, 0.5), "two": film(7, -0.5)}, pictures=4, seconds=0.25),
-    "strip without times": lambda: figure_strip({"one": film(9, 0.5)}, pictures=3),
-    "fit of a grid": lambda: figure_fit(GRID, invented.model(invented.fit(36, 4)), invented.shares(36, 0.7)),
-    "fit of rows": lambda: figure_fit(
-        FixedWorld("rows", leaving(rows_of(2, 3, extra=1), 1, 3), shape=(2, 3)),
-        invented.model(invented.fit(7, 3, pairs=True)),
-        np.array([0.9, 5e-5, 0.02, 0.03, 0.02, 0.02, 0.00995]),
-    ),
-    "fit of pairs": lambda: figure_fit(THREE, invented.model(invented.fit(3, 2, pairs=True)), invented.shares(3, 0.7)),
-    "fit of states": lambda: figure_fit(
-        THREE, invented.model(invented.fit(3, 2, alpha=np.linspace(0.8, 1, 6).reshape(3, 2))), invented.shares(3)
-    ),
-    "objects": lambda: on(lambda axis: landmarks(axis, envs.make("objectworld"))),
-    "reward of few values": lambda: on(lambda axis: draw_reward_map(axis, GRID)),
-    "reward of many values": lambda: on(lambda axis: draw_reward_map(axis, many_valued(), "title")),
-    "plot a fit in a row": lambda: plot_fit(invented.fit(3, 2)),
-    "plot a fit that settled": lambda: plot_fit(invented.fit(61, 2, status="settled"), title="title"),
-    "plot a fit on a grid": lambda: plot_fit(invented.fit(36, 4, status="converged"), GRID),
-    "plot a shape": lambda: plot_fit(invented.fit(7, 2), shape=(2, 3)),
-    "certificate": lambda: plot_certificate(CERTIFICATE),
-    "certificate of a shape": lambda: plot_certificate(CERTIFICATE, shape=(1, 3)),
-    "demonstrations": lambda: plot_demonstrations(walks()),
-    "demonstrations on a grid": lambda: plot_demonstrations(walks(), shape=(2, 2)),
-    "many demonstrations": lambda: plot_demonstrations(walks(44), shape=(2, 3)),
-    "states of a grid": lambda: on(
-        lambda axis: draw_states(axis, SMALL, np.arange(6.0), "title", policy=invented.policy(6, 2))
-    ),
-    "states of a graph": lambda: on(
-        lambda axis: draw_states(axis, GRAPH, np.arange(4.0), "title", policy=invented.policy(4, 2))
-    ),
-    "states of a graph, by sign": lambda: on(
-        lambda axis: draw_states(axis, GRAPH, np.array([-0.5, 0.1, 0.2, 0.7]), "title", policy=rare(), norm=Normalize())
-    ),
-    "states of a grid, by sign": lambda: on(
-        lambda axis: draw_states(axis, SMALL, np.array([-0.5, 0.1, 0.2, 0.7, 0.0, 0.5]), "title", norm=Normalize(0, 1))
-    ),
-    "states of a graph, likely": lambda: on(
-        lambda axis: draw_states(axis, GRAPH, np.array([0.0, 0.1, 0.2, 0.7]), "title", norm=Normalize(0.01, 1.5))
-    ),
-    "shades": lambda: on(
-        lambda axis: draw_states(
-            axis,
-            Layout("graph", 40, None, np.tile(np.arange(40)[:, None], 2), np.arange(80.0).reshape(40, 2)),
-            np.linspace(-1, 1, 40),
-            "title",
-        )
-    ),
-    "states in a row": lambda: on(
-        lambda axis: draw_states(axis, Layout("table", 60), np.arange(60.0), "title", norm=Normalize(0.5, 60))
-    ),
-    "paths on a graph": lambda: on(lambda axis: draw_paths(axis, GRAPH)),
-    "policy": lambda: on(lambda axis: draw_policy(axis, invented.policy(6, 4), (2, 3))),
-    "plot a fit whose gap is zero": lambda: plot_fit(closed()),
-    "one visit": lambda: plot_demonstrations(Demonstrations.from_arrays([[0, 1]]), shape=(1, 2)),
-    "lengths": lambda: plot_demonstrations(Demonstrations.from_arrays([[0] * (n + 1) for n in range(40)])),
-    "moves": lambda: on(lambda axis: draw_moves(axis, likely(), SMALL.directions(), (3, 2))),
-    "theory": lambda: figure_theory(GRID, [report(0.2, 0.5, 40.0), report(0.1, 0.0, 0.0)], "note"),
-    "theory of small bounds": lambda: figure_theory(GRID, [report(0.1, 500.0, 0.5)]),
-    "theory without gaps": lambda: figure_theory(GRID, [report(0.1, 0.0, 300.0)]),
-    "bar of a wide scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.1), [axis])),
-    "bar of a narrow scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.0999), [axis])),
-    "bar of a scale": lambda: on(lambda axis: occupancy_bar(axis.figure, LogNorm(0.001, 0.1005), [axis])),
-    "legend": lambda: curves("abc", 3.0),
-    "wide legend": lambda: curves("abcdef", 9.0, "log"),
-    "narrow legend": lambda: curves("ab", 0.5),
-}
+def test_worlds_without_places_have_the_layout_of_their_moves(make, kind, shape):
+    world = make()
+    layout = layout_of(world, world.num_states)
+    assert (layout.kind, layout.size) == (kind, world.num_states)
+    if shape is not None:
+        rows, columns, found = layout.cells()
+        assert found == shape
+        assert (rows * shape[1] + columns).tolist() == list(range(shape[0] * shape[1]))
 
 
-def many_valued():
-    """A grid with more values than a key has room for."""
-    rewards = np.asarray(GRID.rewards, dtype=float).copy()
-    rewards[0, :4] = (-2.0, -3.0, -4.0, -5.0)
-    return dataclasses.replace(GRID, rewards=rewards)
+def test_walls_are_what_nothing_reaches_and_ends_what_is_never_left():
+    text = ["S#.", ".#G"]  # The right column cannot be reached from S.
+    everywhere = layout_of(maze(text), 6)
+    assert np.flatnonzero(everywhere.walls).tolist() == [1, 4]
+    assert np.flatnonzero(everywhere.ends).tolist() == [5]
+    from_s = layout_of(maze(text, initial=np.eye(6)[0]), 6)
+    assert np.flatnonzero(from_s.walls).tolist() == [1, 2, 4, 5]
+    assert not from_s.ends.any()
 
 
-def closed():
-    """A fit whose gap is zero at its end."""
-    found = invented.fit(3, 2)
-    return eqx.tree_at(lambda one: one.history.occupancy_gap, found, np.array([0.5, 0.25, 0.125, 0.1, 0.0]))
+@pytest.mark.parametrize(
+    ("places", "kind"),
+    [
+        ([[0, 0], [1, 0], [2, 5], [1, 1], [0, 1]], "grid"),
+        ([[0, 0], [1, 0], [np.nan, np.nan], [1, 1], [0, 1]], "grid"),
+        ([[0, 0], [1, 0], [2, 0], [1, 1], [0.5, 1]], "graph"),
+        ([[0, 0], [1, 0], [1, 0], [1, 1], [0, 1]], "graph"),
+        ([[0, 0], [100, 0], [2, 0], [1, 100], [0, 1]], "graph"),
+    ],
+)
+def test_places_of_a_world_are_where_it_is_drawn(places, kind):
+    world = SimpleNamespace(positions=np.array(places, dtype=float), mdp=lambda noise: ring(5))
+    layout = layout_of(world, 5)
+    assert layout.kind == kind
+    np.testing.assert_array_equal(layout.positions, places)
+    assert layout.drawn.sum() == np.isfinite(places).all(1).sum()
 
 
-def rare():
-    """A policy with moves about as rare as those that are not drawn."""
-    return np.array([[0.94, 0.06], [0.96, 0.04], [0.05, 0.95], [0.5, 0.5]])
+def test_directions_lead_to_the_likeliest_successor():
+    layout = layout_of(maze(["...", "..."]), 6)
+    assert layout.directions()[0].tolist() == [[0, 0], [1, 0], [0, -1], [0, 0]]
+    assert layout.directions()[5].tolist() == [[0, 1], [0, 0], [0, 0], [-1, 0]]
+    assert layout_of(maze(["..", ".."], extra=1), 5).directions()[4].tolist() == [[0, 0]] * 4
 
 
-def likely():
-    """A policy with a move that is too unlikely to be drawn, and one action that is never likely."""
-    return np.array([[0.9, 0.1], [0.12, 0.88], [0.5, 0.5], [0.13, 0.87], [1.0, 0.0], [0.3, 0.7]])
+def test_nodes_are_as_far_apart_as_moves_need():
+    kernel = np.zeros((4, 2, 4))  # A path.
+    for state in range(4):
+        kernel[state, 0, max(state - 1, 0)] = kernel[state, 1, min(state + 1, 3)] = 1
+    places = layout_of(MDP(kernel, discount=0.9), 4).positions
+    angles = 2 * np.pi * np.arange(4) / 4
+    places = places - 0.25 * np.stack([np.cos(angles), np.sin(angles)], -1)  # The circle that parts equal places.
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    np.testing.assert_allclose(apart, np.abs(np.subtract.outer(range(4), range(4))), atol=1e-4)
 
 
-def draw_paths(axis, layout):
-    from robustirl.plotting.objects import _draw_paths
+def test_shapes_and_worlds_that_do_not_fit_are_refused(refused):
+    for shape in ((0, 3), (7, 1)):
+        with refused(f"the shape is {shape}", "at most 6 cells"):
+            layout_of(None, 6, shape)
+    with refused("the world has 3 states", "4 are drawn"):
+        layout_of(THREE, 4)
 
-    _draw_paths(axis, layout, Demonstrations.from_arrays([[0, 1, 3], [2]], terminated=True))
+
+@pytest.mark.parametrize("world", [maze(["S..", ".#G"]), ring(5), ring(41), None])
+def test_numbers_of_states_are_drawn_everywhere(world):
+    size = 50 if world is None else world.num_states
+    axis = Figure().subplots()
+    policy = None if world is None else np.full((size, world.num_actions), 1 / world.num_actions)
+    draw_states(axis, layout_of(world, size), np.arange(size, dtype=float), "numbers", policy=policy)
+    assert axis.get_title() == "numbers"
+    if size == 6:
+        image = axis.images[0].get_array()
+        assert image.shape == (2, 3, 4)
+        assert image[1, 1].tolist() == [0.3, 0.3, 0.3, 1.0]  # The wall.
+        assert len(np.unique(image.reshape(-1, 4), axis=0)) == 6
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_shows_what_it_showed(name):
-    figure = FIGURES[name]()
-    require_golden(f"figures/plotting/{name.replace(', ', '-').replace(' ', '-')}.txt", text_of_figure(figure))
-    plt.close("all")
+def test_a_fit_draws_reward_occupancies_and_history():
+    fit = robustirl.fit(THREE, [0.1, 0.8, 0.1], alpha=0.9)
+    figure = fit.plot(THREE)
+    assert isinstance(figure, ShownFigure)
+    gap = float(fit.verdict.occupancy_gap)
+    first, second, third, last = titles(figure)[:4]
+    assert (first, second) == ("learned reward and player's moves", "expert's occupancy")
+    assert third == f"learner's occupancy, gap {gap:.3g}"
+    assert last == "occupancy gap"
+    assert titles(fit.plot())[0] == "learned reward"
+    assert figure._repr_png_().startswith(b"\x89PNG")  # What a notebook shows.
+
+
+def test_a_certificate_draws_its_range():
+    figure = theory.certify(THREE, np.full((3, 2), 0.5), [0.0, 1.0, 0.0], radius=0.1).plot()
+    assert titles(figure)[0] == "discounted return"
+    assert "what the worst kernel costs" in titles(figure)
+
+
+@pytest.mark.parametrize("world", [None, THREE, envs.make("gridworld-4")])
+def test_demonstrations_draw_visits_and_paths(world):
+    figure = Demonstrations.from_arrays([[0, 1], [0, 2, 2], [2]]).plot(world)
+    assert titles(figure)[0] == "visits"
+    assert sum(bar.get_height() for bar in figure.axes[2].patches) == 3  # Episodes.
+
+
+def test_a_choice_of_alpha_is_a_heat_map_of_regrets():
+    regrets = np.array([[0.0, 0.02], [0.31, 0.04]])
+    chosen = SimpleNamespace(
+        alpha=0.9, candidates=np.array([1.0, 0.9]), regrets=regrets, open=np.array([True, False]),
+        admissible=np.array([True, True]),
+    )  # fmt: skip
+    axis = plot_alpha(chosen).axes[0]
+    np.testing.assert_allclose(axis.images[0].get_array(), 100 * regrets)
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["like yours", "10 % noisier"]
+    assert [text.get_text() for text in axis.texts] == ["0.0", "2.0", "31", "4.0"]
+
+
+def test_saved_figures_depend_on_their_data_alone(tmp_path):
+    fit = robustirl.fit(THREE, [0.1, 0.8, 0.1], alpha=1.0)
+    first, second = (save_figure(fit.plot(THREE), tmp_path / name) for name in ("a", "b"))
+    assert [path.name for path in first] == ["a.png", "a.svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_looks_go_through_the_palette_and_text_is_plain():
+    alphas = [1.0, *np.linspace(0.9, 0.1, len(ROBUST) + 1)]
+    found = looks(alphas)
+    assert found[1.0].label == "α = 1 (standard)"
+    assert [found[alpha].color for alpha in alphas[1:]] == [*ROBUST, ROBUST[0]]
+    assert found[alphas[-1]].dashes == ":"
+    assert plain_text("$x$\x1b") == r"\$x\$\x1b"

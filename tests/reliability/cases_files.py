@@ -11,7 +11,6 @@ from inline_snapshot import snapshot
 from robustirl.demonstrations import from_minari, load, save, to_minari
 from robustirl.irl import RobustIRL, load_fit, save_fit
 from robustirl.irl._archive import Archive, read_archive, write_archive
-from robustirl.reports.occupancy_file import read_occupancy
 from tests.reliability.cases import WALKS, Case, changed, header, npz, with_members, written
 
 COLUMNS = "episode,step,state,action,terminated\n"
@@ -425,29 +424,6 @@ MODELS = [
     ),
 ]
 
-OCCUPANCIES = [
-    Case(
-        "an occupancy that is not there",
-        lambda: read_occupancy("gone.txt"),
-        snapshot("gone.txt cannot be read (No such file or directory); give the path of a file."),
-    ),
-    Case(
-        "an occupancy in words",
-        lambda: read_occupancy(written("0.5\nhalf\n", "words.txt")),
-        snapshot("line 2 of words.txt holds 'half', which is no number; give one number a state."),
-    ),
-    Case(
-        "an empty occupancy",
-        lambda: read_occupancy(written("# nothing\n", "empty.txt")),
-        snapshot("empty.txt holds no numbers; give one number a state."),
-    ),
-    Case(
-        "an occupancy that is not text",
-        lambda: read_occupancy(written(b"\xff\xfe0", "bytes.txt")),
-        snapshot("bytes.txt is not a text file in UTF-8 (invalid start byte); save it as one."),
-    ),
-]
-
 
 def later_model(name):
     archive = read_archive("fit.npz")
@@ -461,4 +437,4 @@ def misshapen(name):
     return changed(name, name, bytes)
 
 
-CASES = [*DEMONSTRATIONS, *MODELS, *OCCUPANCIES]
+CASES = [*DEMONSTRATIONS, *MODELS]

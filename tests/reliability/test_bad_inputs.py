@@ -1,13 +1,11 @@
 """Every bad input gets one exact sentence, and leaves nothing behind."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from robustirl.cli import main
 from robustirl.errors import InvalidInputError
-from tests.reliability import cases_command_line, cases_files, cases_foreign, cases_learning, cases_worlds
+from tests.reliability import cases_files, cases_foreign, cases_learning, cases_worlds
 from tests.reliability.cases import Case, prepare, require_sentence, spoiled
 
 CALLS = [*cases_worlds.CASES, *cases_learning.CASES, *cases_files.CASES, *cases_foreign.CASES]
@@ -36,17 +34,3 @@ def test_a_bad_call_gets_its_sentence(case: Case, here):
     assert str(caught.value) == case.sentence
     after = contents(here)
     assert {name for name in before | after if before.get(name, ...) != after.get(name, ...)} <= spoiled
-
-
-@pytest.mark.parametrize("case", cases_command_line.CASES, ids=[case.name for case in cases_command_line.CASES])
-def test_a_bad_command_gets_its_sentence(case: Case, here, capsys):
-    assert isinstance(case.request, str)
-    before = contents(here)
-    assert main(case.request.split()) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert re.fullmatch("robustirl: .*\n", printed.err)
-    sentence = printed.err.removeprefix("robustirl: ").removesuffix("\n")
-    require_sentence(sentence)
-    assert sentence == case.sentence
-    assert contents(here) == before

@@ -1,5 +1,6 @@
 """What all rooms stand on: precision, threads, memory, files, compilation."""
 
+from robustirl import __version__ as __version__
 from robustirl._runtime.cache import disable_compilation_cache as disable_compilation_cache
 from robustirl._runtime.cache import enable_cache as enable_cache
 from robustirl._runtime.cache import processor as processor
@@ -74,7 +75,6 @@ from robustirl._runtime.settings import usual_settings as usual_settings
 from robustirl._runtime.threads import single_threaded_blas as single_threaded_blas
 from robustirl._runtime.threads import single_threaded_xla as single_threaded_xla
 from robustirl._runtime.tracebacks import short_traceback as short_traceback
-from robustirl._runtime.version import __version__ as __version__
 from robustirl._runtime.waiting import wait_interruptibly as wait_interruptibly
 from robustirl._runtime.writing import require_appendable as require_appendable
 from robustirl._runtime.writing import write_atomically as write_atomically

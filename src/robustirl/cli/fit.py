@@ -1,51 +1,43 @@
-"""`robustirl fit`."""
+"""`robustirl fit` learns from a file of demonstrations; `robustirl page` makes the page of a fit anew."""
 
+import csv
 import dataclasses
-import shlex
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
 
-from robustirl._runtime import OutputFolder, hold_interrupts, reserved_folder
-from robustirl.cli.console import INTERRUPTED, answer, console, errors, progress_bar
-from robustirl.cli.log_options import LogOptions
-from robustirl.cli.world_options import WORLDS, WorldOptions
+from robustirl.cli.options import Output, Table, World
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Callback, Occasional, Step, Trust
-from robustirl.mdp import as_count
-from robustirl.reports import FitJob, FitRequest, parse_arguments, prepare_fit, write_fit
+
+MODEL, REPORT, PAGE = "model.npz", "report.json", "page.html"
 
 
 @dataclasses.dataclass(frozen=True)
-class Fit(LogOptions, WorldOptions):
+class Fit(Output, Table, World):
     """Learn a reward and a policy from demonstrations.
 
     As in
 
         robustirl fit --env gridworld-1 --demos walks.csv --out found
-        robustirl fit --env world.npz --demos trips.csv --columns episode=trip,state=link --first-state 1 --out found
+        robustirl fit --env world.npz --demos trips.csv --columns episode=trip state=link --out found
+        robustirl fit --env world.npz --demos log.csv --objective likelihood --reward linear --out found
         robustirl fit --env FrozenLake-v1 --env-arg is_slippery=false --demos minari:me/lake-v0 --out found
 
-    The folder gets model.npz (read it with RobustIRL.load), policy.csv, reward.csv, summary.txt, fit.json, fit.png and
-    fit.svg, or nothing at all; `robustirl page found` makes a page of it. The exit status is 1 if the verdict is "do
-    not use". Ctrl-C keeps the best fit so far in the folder, if there is one, with exit status 130.
+    The folder gets model.npz (read it with RobustIRL.load), page.html, report.json, report.txt, weights.csv,
+    policy.csv and reward.csv, or nothing at all. The exit status is 1 if a check failed. Ctrl-C keeps the best fit so
+    far in the folder, if there is one, with exit status 130.
     """
 
-    env: Annotated[str, tyro.conf.arg(help=f"The learner's world: {WORLDS}.")]
     demos: Path
     """The demonstrations: .npz, .jsonl, .csv or .parquet, a folder of imitation's trajectories, or minari:ID."""
     out: Path
     """The folder to write to; a new or an empty one."""
     alpha: Literal["auto"] | float = "auto"
-    """The player's chance of control: 1 is standard MCE IRL, auto estimates it from the demonstrations."""
-    noise: float = 0.0
-    """The noise of the learner's world."""
-    noise_model: str | None = None
-    """Which kernel the noise means; the environment's default if omitted."""
-    discount: float | None = None
-    """The discount; the environment's if omitted."""
+    """The player's chance of control: 1 is standard MCE IRL, auto chooses it from the demonstrations."""
     objective: Literal["occupancy", "likelihood"] = "occupancy"
     """What to learn by: occupancy matches where the expert goes, likelihood makes the recorded actions as probable as
     possible and gives standard errors."""
@@ -53,115 +45,157 @@ class Fit(LogOptions, WorldOptions):
     """With --objective likelihood, the precision of a Gaussian prior on every parameter."""
     reward: Literal["tabular", "tabular-action", "linear", "network"] | None = None
     """The reward model; what the environment calls for if omitted."""
-    steps: int = PAPER_STEPS
+    classes: str | None = None
+    """Learn one weight for all states of a class: the column of the demonstrations that names the class of each state,
+    or `env` for the classes that the environment knows."""
+    steps: int | None = None
     """The largest number of parameter updates."""
     tolerance: float | None = None
-    """Stop once the occupancy gap is this small; by default 1e-4 of the expert's mass in states that can be left."""
-    tail: Literal["chain", "hold", "renormalize", "renormalise"] = "chain"
+    """Stop once the occupancy gap is this small."""
+    tail: Literal["chain", "hold", "renormalize"] = "chain"
     """What follows the last state of a truncated episode: chain continues with the empirical transition rates, hold
     repeats the last state, renormalize drops what is unseen."""
-    optimizer: Literal["newton", "adam", "settling-adam", "lbfgs"] | None = None
-    """How to learn; if omitted, newton at α = 1 and settling-adam below for rewards that are linear in their
-    parameters, adam for networks."""
-    rate: float | None = None
-    """The learning rate of adam."""
-    attempts: int = 1
-    """How many reward networks to start from; the one with the smallest gap is kept."""
     seed: int = 0
     """For the first weights of a reward network."""
 
+    def run(self) -> int:
+        """Learn, and write the folder."""
+        import robustirl
+        from robustirl._files import new_folder
+        from robustirl.irl import RobustIRL
+        from robustirl.report import report_fit
 
-def run_fit(command: Fit) -> int:
-    """Run the `fit` command."""
-    with reserved_folder(command.out) as place:
-        return _fit(command, place)
+        robustirl.enable_cache()
+        options = {name: getattr(self, name) for name in ("steps", "tolerance") if getattr(self, name) is not None}
+        with new_folder(self.out) as folder:
+            environment = self.environment()
+            world = environment.mdp(self.noise, self.noise_model)
+            demonstrations, note = self.load(self.demos, environment)
+            reward = self._reward(environment, world, demonstrations)
+            model = RobustIRL(
+                self.alpha, reward=reward, objective=self.objective, penalty=self.penalty, tail=self.tail,
+                progress=self.shows_progress, throw=False, **options,
+            )  # fmt: skip
+            interrupted = False
+            try:
+                model.fit(world, demonstrations)
+            except KeyboardInterrupt:
+                if not hasattr(model, "fit_"):
+                    raise
+                interrupted = True
+            report = report_fit(model, title=environment.name, facts={"demonstrations": note})
+            _write(folder, model, report, environment)
+        self.say(f"{report}\nwrote {self.out}; open {self.out / PAGE} in a browser")
+        self.answer(interrupted=interrupted, files=sorted(str(path) for path in self.out.iterdir()))
+        self.answer(report=report.to_dict())
+        if interrupted:
+            raise KeyboardInterrupt
+        return 1 if report.failed else 0
 
+    def _reward(self, environment: Any, world: Any, demonstrations: Any) -> Any:
+        from robustirl import rewards
 
-def _fit(command: Fit, place: OutputFolder) -> int:
-    total = as_count("--steps", command.steps)
-    if total == 0:
-        raise InvalidInputError("--steps is 0, but learning takes at least one step; omit it for the default, 200.")
-    options = {name: getattr(command, name) for name in _SAME}
-    request = FitRequest(
-        environment=command.env,
-        demonstrations=command.demos,
-        arguments=parse_arguments(command.env_arg),
-        table=command.table_options(),
-        **options,
-    )
-    job = prepare_fit(request)
-    console.print(job.understood)
-    with progress_bar() as progress:
-        task = progress.add_task("learning (compiling first)", total=total)
+        if self.classes is not None:
+            if self.reward is not None:
+                raise InvalidInputError("--classes and --reward both say what is learned; give one of them.")
+            labels = self._labels(environment, world, demonstrations)
+            return rewards.classes(labels)
+        return rewards.make_reward_model(
+            self.reward or environment.reward_model, world.num_states, environment.features,
+            num_actions=world.num_actions, feature_names=environment.feature_names, seed=self.seed,
+            world=environment.name,
+        )  # fmt: skip
 
-        def report(step: Step) -> None:
-            progress.update(task, completed=step.step, description=f"learning, gap {step.occupancy_gap:.3g}")
-
-        interrupted = _run(job, Occasional(report))
-        verdict = job.model.fit_.verdict
-        # The steps taken are all there were: most fits end before the budget does.
-        taken = max(int(verdict.steps), 1)
-        progress.update(task, completed=taken, total=taken, description=f"{verdict.status} after {taken} steps")
-    with hold_interrupts():
-        written = write_fit(job, place, command=command_words(command), interrupted=interrupted)
-    console.print(job.model.summary())
-    for path in written:
-        console.print(f"wrote {path}")
-    console.print(
-        f"See it in a browser: {shlex.join(['robustirl', 'page', str(command.out)])}",
-    )
-    judgment = job.model.judgment_
-    answer(
-        interrupted=interrupted,
-        alpha=np.asarray(job.model.fit_.alpha).tolist(),
-        status=verdict.status.value,
-        steps=int(verdict.steps),
-        occupancy_gap=float(verdict.occupancy_gap),
-        trust=judgment.trust.value,
-        why=judgment.why,
-        advice=judgment.advice,
-        warnings=job.model.warnings_,
-        files=[str(path) for path in written],
-    )
-    if interrupted:
-        errors.print(f"robustirl: the best fit so far is in {command.out}.")
-        return INTERRUPTED
-    return 1 if judgment.trust is Trust.DO_NOT_USE else 0
+    def _labels(self, environment: Any, world: Any, demonstrations: Any) -> list[str]:
+        """Return the class of every state."""
+        if self.classes == "env":
+            if environment.classes is None:
+                raise InvalidInputError(f"--classes env: {environment.name} knows no classes; name a column instead.")
+            return list(environment.classes)
+        return class_labels(self.demos, str(self.classes), self.columns, demonstrations.state_names, world.num_states)
 
 
-def _run(job: FitJob, report: Callback) -> bool:
-    """Learn; return whether Ctrl-C ended it. Without a fit to keep, an interrupt is raised."""
-    try:
-        job.run([report])
-    except KeyboardInterrupt:
-        if not job.keep_best():
-            raise
-        errors.print("robustirl: interrupted; writing the best fit so far.")
-        return True
-    return False
+def class_labels(path: Path, column: str, columns: Sequence[str], names: Sequence[str] | None, size: int) -> list[str]:
+    """Return the class of every state by a column of a table; states that it does not show are a class of their own."""
+    from robustirl.cli.options import parse_columns
+
+    if path.suffix not in (".csv", ".tsv", ".parquet"):
+        raise InvalidInputError(f"--classes {column} needs a table (.csv, .parquet), but {path} is none.")
+    import pandas
+
+    read = pandas.read_parquet if path.suffix == ".parquet" else lambda p: pandas.read_csv(p, comment="#", sep=None, engine="python")  # fmt: skip  # noqa: E501
+    table = read(path)
+    own = (parse_columns(columns) or {}).get("state", "state")
+    if column not in table:
+        raise InvalidInputError(f"--classes is {column!r}, but {path} has the columns {', '.join(map(str, table))}.")
+    pairs = table[[own, column]].astype(str).drop_duplicates()
+    twice = pairs[own].duplicated()
+    if twice.any():
+        raise InvalidInputError(
+            f"state {pairs[own][twice].iloc[0]} is in two classes of the column {column!r} of {path}."
+        )
+    labels = dict(zip(pairs[own], pairs[column], strict=True))
+    numbered = [str(state) for state in range(size)] if names is None else list(names)
+    return [labels.get(name, "not in the demonstrations") for name in numbered]
 
 
-def command_words(command: Fit) -> list[str]:
-    """Return the command line that asks for the same, without what is the default.
+def _write(folder: Path, model: Any, report: Any, environment: Any) -> None:
+    """Fill the folder of a fit."""
+    from robustirl._files import write_atomically
 
-    Example:
-        >>> command_words(Fit(env="gridworld-4", demos=Path("my walks.csv"), out=Path("found"), noise=0.1))
-        ['robustirl', 'fit', '--env', 'gridworld-4', '--demos', 'my walks.csv', '--out', 'found', '--noise', '0.1']
+    model.save(folder / MODEL)
+    write_atomically(folder / REPORT, report.to_json())
+    write_atomically(folder / "report.txt", f"{report}\n")
+    report.page(folder / PAGE)
+    rows = [dataclasses.astuple(weight) for weight in report.weights]
+    _write_csv(folder / "weights.csv", [field.name for field in dataclasses.fields(report.weights[0])], rows)
+    policy = np.asarray(model.policy_, dtype=float)
+    states, actions = environment.state_names, environment.action_names
+    names = [str(s) for s in range(len(policy))] if states is None else states
+    words = [f"probability_{a}" for a in range(policy.shape[1])] if actions is None else [f"p({a})" for a in actions]
+    _write_csv(folder / "policy.csv", ["state", *words], ([name, *row] for name, row in zip(names, policy.tolist(), strict=True)))  # fmt: skip  # noqa: E501
+    reward = np.asarray(model.reward_, dtype=float).reshape(len(policy), -1)
+    paid = ["reward"] if reward.shape[1] == 1 else [f"reward_{a}" for a in range(reward.shape[1])]
+    numbers = np.column_stack([reward, model.expert_occupancy_, model.occupancy_]).tolist()
+    head = ["state", *paid, "expert_occupancy", "occupancy"]
+    _write_csv(folder / "reward.csv", head, ([name, *row] for name, row in zip(names, numbers, strict=True)))
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    from robustirl._files import write_atomically
+
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows([head, *rows])
+    write_atomically(path, buffer.getvalue())
+
+
+@dataclasses.dataclass(frozen=True)
+class Page(Output):
+    """Make the web page of a fit, all in one file, from the folder that `robustirl fit` wrote.
+
+    As in
+
+        robustirl page found --out fit.html
     """
-    words = ["robustirl", "fit"]
-    fields = sorted(dataclasses.fields(command), key=lambda field: field.name not in ("env", "demos", "out"))
-    for field in fields:
-        value, option = getattr(command, field.name), f"--{field.name.replace('_', '-')}"
-        if value == field.default:
-            continue
-        if isinstance(value, bool):
-            words.append(option)
-        else:
-            words += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (option, str(one))]
-    return words
 
+    source: Annotated[Path, tyro.conf.Positional]
+    """The folder, or its report.json."""
+    out: Path | None = None
+    """The file to write; page.html in the folder if omitted."""
 
-_SAME = tuple(
-    field.name for field in dataclasses.fields(FitRequest) if field.name in {f.name for f in dataclasses.fields(Fit)}
-)
-"""Options that a request has by the same name."""
+    def run(self) -> int:
+        """Write the page."""
+        from robustirl._files import read_regular
+        from robustirl.report import Report
+
+        path = self.source / REPORT if self.source.is_dir() else self.source
+        try:
+            content = read_regular(path)
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the folder of a fit.") from None
+        out = path.with_name(PAGE) if self.out is None else self.out
+        Report.from_json(content).page(out)
+        self.say(f"wrote {out}")
+        self.answer(files=[str(out)])
+        return 0

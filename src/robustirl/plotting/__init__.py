@@ -1,40 +1,39 @@
-"""Figures of the library's objects: one of the two rooms that import matplotlib."""
+"""Draw the library's objects. Drawing needs matplotlib (`pip install 'robustirl[plots]'`); finding places does not."""
 
-from robustirl.plotting.alpha import figure_alpha as figure_alpha
-from robustirl.plotting.film import figure_strip as figure_strip
-from robustirl.plotting.film import save_film as save_film
-from robustirl.plotting.fit import figure_fit as figure_fit
-from robustirl.plotting.layouts import layout_of as layout_of
-from robustirl.plotting.maps import bare as bare
-from robustirl.plotting.maps import draw_policy as draw_policy
-from robustirl.plotting.maps import draw_reward_map as draw_reward_map
-from robustirl.plotting.maps import landmarks as landmarks
-from robustirl.plotting.maps import occupancy_bar as occupancy_bar
-from robustirl.plotting.maps import scaled as scaled
-from robustirl.plotting.objects import ShownFigure as ShownFigure
-from robustirl.plotting.objects import plot_certificate as plot_certificate
-from robustirl.plotting.objects import plot_demonstrations as plot_demonstrations
-from robustirl.plotting.objects import plot_fit as plot_fit
-from robustirl.plotting.style import LEARNER as LEARNER
-from robustirl.plotting.style import OPTIMAL as OPTIMAL
-from robustirl.plotting.style import ROBUST as ROBUST
-from robustirl.plotting.style import STANDARD as STANDARD
-from robustirl.plotting.style import STYLE as STYLE
-from robustirl.plotting.style import Look as Look
-from robustirl.plotting.style import bottom_legend as bottom_legend
-from robustirl.plotting.style import looks as looks
-from robustirl.plotting.style import plain_text as plain_text
-from robustirl.plotting.style import save_figure as save_figure
-from robustirl.plotting.theory import figure_theory as figure_theory
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["figure_fit", "save_figure"]
-"""The main names: see `docs/api/index.md`."""
+from robustirl.errors import InvalidInputError
+from robustirl.plotting.layout import layout_of as layout_of
 
-DOCUMENTED = [
-    "draw_reward_map",
-    "figure_alpha",
-    "figure_fit",
-    "figure_theory",
+if TYPE_CHECKING:
+    from robustirl.plotting.figures import plot_alpha as plot_alpha
+    from robustirl.plotting.figures import plot_certificate as plot_certificate
+    from robustirl.plotting.figures import plot_demonstrations as plot_demonstrations
+    from robustirl.plotting.figures import plot_fit as plot_fit
+    from robustirl.plotting.states import draw_states as draw_states
+    from robustirl.plotting.style import save_figure as save_figure
+
+_MODULES = {"draw_states": "states", "save_figure": "style"}
+
+__all__ = [
+    "draw_states",
+    "layout_of",
+    "plot_alpha",
+    "plot_certificate",
+    "plot_demonstrations",
+    "plot_fit",
     "save_figure",
 ]
-"""All names that are documented and kept; what else is imported here is for other rooms."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f"{__name__}.{_MODULES.get(name, 'figures')}")
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise InvalidInputError("figures need matplotlib; pip install 'robustirl[plots]'.") from None
+    return getattr(module, name)
