@@ -91,6 +91,8 @@ def require_squares(
 
 
 def _lists(kernel: Any) -> Lists | None:
+    if isinstance(kernel, DenseKernel):
+        return None
     base = kernel.base if rank_one(kernel) is not None else kernel
     matrix = base.to_sparse()
     lengths = np.diff(matrix.indptr)
