@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from robustirl.demonstrations import Demonstrations, estimate_occupancy
-from robustirl.demonstrations.concentration import episodes_needed
 
 WALKS = Demonstrations.from_arrays([[0, 1], [2]], [[0], []])
 arrays = Demonstrations.from_arrays
@@ -59,7 +58,6 @@ def estimate(**options):
         (estimate(num_states=None), ["neither a world nor `num_states`"]),
         (estimate(num_states=10**9), ["an occupancy of 1000000000 states needs about", "GiB"]),
         (lambda: estimate_occupancy([[0, 1]], num_states=2, discount=0.5), ["type list", "load(path)"]),
-        (lambda: episodes_needed(0.0, 5), ["the radius is 0"]),
     ],
 )
 def test_what_is_no_demonstration_is_refused(action, culprits, refused, monkeypatch):

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 
 from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
 from robustirl.demonstrations.alpha import estimate_alpha
-from robustirl.demonstrations.concentration import episodes_needed, l1_radius
+from robustirl.demonstrations.concentration import l1_radius
 from robustirl.irl import RobustIRL, fit, fit_many
 from robustirl.mdp import MDP
 from robustirl.rewards import LinearReward, TabularReward
@@ -190,11 +190,6 @@ CASES = [
         "a radius from no episodes",
         lambda: l1_radius(0, 3),
         snapshot("the number of episodes is 0, but a whole number of at least 1 is needed."),
-    ),
-    Case(
-        "an error of zero",
-        lambda: episodes_needed(0.0, 3),
-        snapshot("the radius is 0.0, but a finite number above 0 is needed."),
     ),
     Case(
         "α with a confidence of two",

@@ -70,8 +70,8 @@ def test_episodes_that_would_be_needed_by_hand():
     """An error of a quarter of the present one is useful; errors fall with the root of the number of episodes."""
 
     def needed(useful=0.1, region=REGION, **given):
-        estimate = SimpleNamespace(**{"bias": 0.0, "radius": 0.4, "episodes": 100} | given)
-        return _episodes_needed(region, estimate, lambda place: place.error <= useful)
+        known = {"episodes": 100, "radius": 0.4, "bias": 0.0} | given
+        return _episodes_needed(region, tuple(known.values()), lambda place: place.error <= useful)
 
     count, why = needed()
     assert why is None

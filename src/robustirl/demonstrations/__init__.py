@@ -8,7 +8,6 @@ from robustirl.demonstrations.dynamics import estimate_local_alpha as estimate_l
 from robustirl.demonstrations.episodes import Demonstrations as Demonstrations
 from robustirl.demonstrations.formats import load as load
 from robustirl.demonstrations.formats import save as save
-from robustirl.demonstrations.gymnasium import rollout_gymnasium as rollout_gymnasium
 from robustirl.demonstrations.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.others import from_minari as from_minari
@@ -17,7 +16,8 @@ from robustirl.demonstrations.others import from_trajectories as from_trajectori
 from robustirl.demonstrations.others import to_minari as to_minari
 from robustirl.demonstrations.recordings import Recordings as Recordings
 from robustirl.demonstrations.recordings import record as record
-from robustirl.demonstrations.sampling import sample_demonstrations as sample_demonstrations
+from robustirl.demonstrations.rollouts import rollout_gymnasium as rollout_gymnasium
+from robustirl.demonstrations.rollouts import sample_demonstrations as sample_demonstrations
 
 __all__ = [
     "Choices",

@@ -20,14 +20,13 @@ Bernstein bound (Maurer and Pontil, 2009) says that the mean is off by at most s
 all states and both sides together. Unlike the ℓ1 radius this is small wherever ρ(s) is.
 """
 
-import bisect
 import math
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._check import as_count, as_positive
+from robustirl._check import as_count
 from robustirl.demonstrations.episodes import Demonstrations
 from robustirl.demonstrations.occupancy import as_confidence, shown_contributions
 from robustirl.mdp import MDP
@@ -50,26 +49,6 @@ def l1_radius(episodes: int, num_states: int, *, confidence: float = 0.95) -> fl
     count, size = as_count("the number of episodes", episodes, 1), as_count("the number of states", num_states, 1)
     radius = math.sqrt((size - 1) / count) + _deviation(count, 1 - as_confidence(confidence))
     return min(2.0, radius)  # Two distributions are never further apart.
-
-
-def episodes_needed(radius: float, num_states: int, *, confidence: float = 0.95) -> int:
-    """Return the fewest episodes for which `l1_radius` is at most `radius`.
-
-    Example:
-        >>> episodes_needed(0.1, 100)
-        15371
-        >>> l1_radius(15371, 100) <= 0.1 < l1_radius(15370, 100)
-        True
-    """
-    goal, size = as_positive("the radius", radius), as_count("the number of states", num_states, 1)
-
-    def enough(count: int) -> bool:
-        return l1_radius(count, size, confidence=confidence) <= goal
-
-    most = 1
-    while not enough(most):
-        most *= 2
-    return 1 + bisect.bisect_left(range(1, most), True, key=enough)
 
 
 def certain_error(demonstrations: Demonstrations, mdp: MDP, *, confidence: float = 0.95) -> tuple[float, float]:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from robustirl._check import as_list, one_line, require_unmasked, shape_of, short_repr
-from robustirl._show import draw, html_table, joined, short_value
+from robustirl._show import draw, joined, short_value
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.types import ArrayLike
@@ -421,18 +421,6 @@ class Demonstrations:
             shape: Rows and columns, if the first states are the cells of a grid.
         """
         return draw("plot_demonstrations", self, world, shape=shape)
-
-    def _repr_html_(self) -> str:
-        lengths, visits = self.lengths, np.unique(self.states)
-        rows = [
-            ("episodes", f"{len(self)} of {lengths.min()} to {lengths.max()} states (median {np.median(lengths):g})"),
-            ("transitions", f"{self.num_transitions}, {'with actions' if self.has_actions else 'states only'}"),
-            ("ends", f"{int(self.terminated.sum())} terminated" if self.ends_known else "not recorded"),
-            ("different states", f"{visits.size}, the largest {visits.max()}"),
-        ]
-        if self.state_names is not None:
-            rows.append(("state names", short_value(self.state_names)))
-        return html_table("Demonstrations", rows)
 
     def describe(self) -> str:
         """Return a sentence that says what there is.

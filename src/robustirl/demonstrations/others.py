@@ -23,7 +23,7 @@ import numpy as np
 from robustirl._check import one_line, short_repr
 from robustirl._files import new_folder, read_regular, write_atomically
 from robustirl.demonstrations.episodes import Demonstrations, require_demonstrations
-from robustirl.demonstrations.gymnasium import discrete, spaces
+from robustirl.demonstrations.rollouts import discrete, spaces
 from robustirl.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ def in_world(demonstrations: Demonstrations, mdp: MDP) -> Demonstrations:
     """Return the episodes with ends that are known and are ends of the world.
 
     Example:
-        >>> quit = [[0.0, 0.5, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]  # State 2 is where episodes rest.
-        >>> walk = MDP([[row] for row in quit], discount=0.9)
+        >>> rows = [[0.0, 0.5, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]  # State 1 leads to 2, where episodes rest.
+        >>> walk = MDP([[row] for row in rows], discount=0.9)
         >>> [e.states.tolist() for e in in_world(Demonstrations.from_arrays([[0, 1], [0]], terminated=True), walk)]
-        [[0, 1, 2], [0, 2]]
+        [[0, 1, 2], [0]]
     """
     require_of_world(demonstrations, mdp)
     over = absorbing_states(mdp)
