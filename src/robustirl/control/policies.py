@@ -74,10 +74,6 @@ class GaussianPolicy(ScopedModule):
         standard = (actions - self.mean(features)) / self.deviation
         return -(standard**2 / 2 + self._log_deviation + math.log(2 * math.pi) / 2).sum(-1)
 
-    def entropy(self) -> Float[Array, ""]:
-        """Return the entropy of the unclipped action, the same in every state."""
-        return (self._log_deviation + (1 + math.log(2 * math.pi)) / 2).sum()
-
 
 class Players(PlainModule):
     """The two sides of a game: π_pl, whose action is executed with probability α, and π_op."""

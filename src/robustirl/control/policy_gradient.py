@@ -333,8 +333,9 @@ def game_steps(
         return after, TrainingHistory(rewards.sum(0).mean(), episodes.terminated.mean(dtype=float), valid)
 
     def step(state: Ascent, key: PRNGKeyArray) -> tuple[Ascent, TrainingHistory]:
-        sides, size = state.players, {"episodes": config.episodes, "horizon": config.horizon}
-        return update(state, collect(world, sides.player, sides.opponent, alpha, **size, key=key))
+        sides, episodes, horizon = state.players, config.episodes, config.horizon
+        batch = collect(world, sides.player, sides.opponent, alpha, episodes=episodes, horizon=horizon, key=key)
+        return update(state, batch)
 
     if first is None or steps == 0:
         return jax.lax.scan(step, state, jax.random.split(key, steps))

@@ -45,10 +45,8 @@ class PPOConfig:
         minibatches: Parts of a segment, one gradient step each.
         learning_rate: Of Adam.
         final_rate: What remains of it at the end, as a share; it falls linearly.
-        opponent_rate: The opponent's learning rate as a multiple of the player's.
         clip: ε, the range 1 ± ε of the ratio of densities.
         gae_decay: λ of GAE.
-        entropy: Weight of the entropy of both policies.
         gradient_norm: The largest norm of a gradient; longer ones are scaled down.
         hidden: Widths of the hidden layers of policies and critic, one at least.
         deviation: σ of both policies at the start, as a share of the largest action.
@@ -65,10 +63,8 @@ class PPOConfig:
     minibatches: int = 4
     learning_rate: float = 1e-3
     final_rate: float = 0.1
-    opponent_rate: float = 1.0
     clip: float = 0.2
     gae_decay: float = 0.95
-    entropy: float = 0.0
     gradient_norm: float = 0.5
     hidden: tuple[int, ...] = (64, 64)
     deviation: float = 0.6
@@ -79,10 +75,9 @@ class PPOConfig:
         given: dict[str, Any] = {}
         for name in ("environments", "segment", "epochs", "minibatches"):
             given[name] = as_count(name, getattr(self, name), 1)
-        for name in ("learning_rate", "final_rate", "opponent_rate", "clip", "gradient_norm", "deviation"):
+        for name in ("learning_rate", "final_rate", "clip", "gradient_norm", "deviation"):
             given[name] = as_positive(name, getattr(self, name))
         given["gae_decay"] = as_number_between("gae_decay", self.gae_decay, 0, 1)
-        given["entropy"] = as_number_between("entropy", self.entropy, 0, float("inf"), open_high=True)
         given["hidden"] = as_widths(self.hidden)
         given["deviations"] = tuple(as_list("deviations", self.deviations, "a smallest and a largest one"))
         for name, value in given.items():
@@ -108,14 +103,6 @@ def as_widths(hidden: object) -> tuple[int, ...]:
     return tuple(as_count("the width of a hidden layer", width, 1) for width in widths)
 
 
-class Memories(eqx.Module):
-    """What Adam remembers of each network."""
-
-    player: Tree
-    opponent: Tree
-    critic: Tree
-
-
 class Agents(eqx.Module):
     """Both policies, the critic, and what training remembers.
 
@@ -125,7 +112,7 @@ class Agents(eqx.Module):
         scale: The scale of features.
         reward_scale: The scale of discounted returns.
         running: `[N]`, the discounted return of each episode so far.
-        memories: Of the optimizer.
+        memories: What Adam remembers of player, opponent and critic.
     """
 
     players: Players
@@ -133,7 +120,7 @@ class Agents(eqx.Module):
     scale: Scale
     reward_scale: Scale
     running: Float[Array, "*batch N"]
-    memories: Memories
+    memories: tuple[Tree, Tree, Tree]
 
 
 def falling_rate(rate: float, final_rate: float, steps: Int[Array, ""] | Float[Array, ""]) -> optax.Schedule:
@@ -156,15 +143,11 @@ def falling_rate(rate: float, final_rate: float, steps: Int[Array, ""] | Float[A
     return schedule
 
 
-def _rules(config: PPOConfig, updates: Int[Array, ""]) -> tuple[optax.GradientTransformation, ...]:
-    """Return the optimizers of player, opponent and critic."""
+def _rule(config: PPOConfig, updates: Int[Array, ""]) -> optax.GradientTransformation:
+    """Return the optimizer that player, opponent and critic each have."""
     steps = updates * float(config.epochs * config.minibatches)  # As whole numbers they could exceed 32 bits.
-
-    def rule(rate: float) -> optax.GradientTransformation:
-        adam = optax.adam(falling_rate(rate, rate * config.final_rate, steps), eps=1e-5)
-        return optax.chain(optax.clip_by_global_norm(config.gradient_norm), adam)
-
-    return tuple(rule(config.learning_rate * share) for share in (1.0, config.opponent_rate, 1.0))
+    rate = falling_rate(config.learning_rate, config.learning_rate * config.final_rate, steps)
+    return optax.chain(optax.clip_by_global_norm(config.gradient_norm), optax.adam(rate, eps=1e-5))
 
 
 def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) -> Agents:
@@ -173,7 +156,7 @@ def create(config: PPOConfig, features: int, actions: int, key: PRNGKeyArray) ->
     make = lambda key: network_policy(features, actions, hidden=config.hidden, deviation=config.deviation, key=key)  # noqa: E731
     players, critic = Players(make(first), make(second)), Network.create(features, config.hidden, key=third)
     parts: Any = (players.player, players.opponent, critic)
-    memories = Memories(*(rule.init(part) for rule, part in zip(_rules(config, jnp.ones((), int)), parts, strict=True)))
+    memories: Any = tuple(map(_rule(config, jnp.ones((), int)).init, parts))
     running = jnp.zeros(config.environments, dtype=float)
     return Agents(players, critic, Scale.empty(features), Scale.empty(1), running, memories)
 
@@ -199,21 +182,20 @@ def improve(
     inputs = agents.scale(segment.features)
     rows = (inputs, segment.actions, segment.by_player, segment.log_densities, centered, targets)
     rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rows)
-    rules = _rules(config, updates)
+    rule = _rule(config, updates)
 
     def loss(parts: tuple[GaussianPolicy, GaussianPolicy, Network], batch: Any) -> Float[Array, ""]:
         player, opponent, critic = parts
         inputs, actions, by_player, old, weights, targets = batch
         ours = _clipped(player, inputs, actions, old, weights, by_player, config.clip)
         theirs = _clipped(opponent, inputs, actions, old, -weights, ~by_player, config.clip)
-        entropy = config.entropy * (player.entropy() + opponent.entropy())
-        return -(ours + theirs + entropy) + ((critic(inputs) - targets) ** 2).mean() / 2
+        return -(ours + theirs) + ((critic(inputs) - targets) ** 2).mean() / 2
 
     def follow(carry: Any, batch: Any) -> tuple[Any, None]:
         parts, memories = carry
         gradients = jax.grad(loss)(parts, batch)
         moved, kept = [], []
-        for rule, part, gradient, memory in zip(rules, parts, gradients, memories, strict=True):
+        for part, gradient, memory in zip(parts, gradients, memories, strict=True):
             change, memory = rule.update(gradient, memory, part)  # pyright: ignore[reportArgumentType]
             moved.append(optax.apply_updates(part, change))
             kept.append(memory)
@@ -223,19 +205,15 @@ def improve(
         order = jax.random.permutation(key, config.batch).reshape(config.minibatches, -1)
         return jax.lax.scan(follow, carry, jax.tree.map(lambda leaf: leaf[order], rows))
 
-    memories = agents.memories
-    carry = (
-        (agents.players.player, agents.players.opponent, agents.critic),
-        (memories.player, memories.opponent, memories.critic),
-    )
-    (parts, kept), _ = jax.lax.scan(epoch, carry, jax.random.split(key, config.epochs))
+    carry = ((agents.players.player, agents.players.opponent, agents.critic), agents.memories)
+    (parts, memories), _ = jax.lax.scan(epoch, carry, jax.random.split(key, config.epochs))
     learned = Agents(
         Players(*parts[:2]),
         parts[2],
         agents.scale.seen(segment.features.reshape(-1, segment.features.shape[-1])),
         reward_scale,
         running,
-        Memories(*kept),
+        memories,
     )
     # One absurd segment must not turn a network into numbers that are none.
     valid = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(learned)]).all()

@@ -17,6 +17,7 @@ Time is the first axis: `[T, N]` for T steps of N episodes.
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -24,13 +25,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from robustirl._check import as_count, as_floats, concrete, require_memory
+from robustirl._check import as_count, as_number_within, require_memory
 from robustirl._jax import ScopedModule, jit, working_precision
 from robustirl.control.policies import GaussianPolicy, Players, Scale
 from robustirl.control.worlds import Field, HostWorld, RewardedWorld, World, as_key, require_reward
-from robustirl.errors import InvalidInputError
 from robustirl.types import AnyArray
 
+if TYPE_CHECKING:
+    Leaf: TypeAlias = Any  # JAX's arrays, or NumPy's of environments that step themselves.
+else:
+    Leaf = AnyArray
 STRETCH = 25
 """Steps of whole episodes after which it is looked whether all have ended."""
 
@@ -120,16 +124,8 @@ def collect(
     numbers = 4 + 2 * world.action_size  # The least that is kept of a step.
     asked = f"sampling {episodes} episodes of {horizon} steps"
     require_memory(4.0 * numbers * episodes * horizon, asked, "take fewer, or a shorter horizon")
-    return _collect(world, player, opponent, as_chance(alpha), episodes, horizon, mean_action, as_key(key))
-
-
-def as_chance(alpha: object) -> Float[Array, ""]:
-    """Return `alpha` as an array, or refuse what is no probability."""
-    if concrete(alpha):
-        array = as_floats("alpha", alpha)
-        if array.ndim or not 0 <= array <= 1:
-            raise InvalidInputError(f"alpha is {alpha!r}, but a probability between 0 and 1 is needed.")
-    return jnp.asarray(alpha, dtype=float)  # pyright: ignore[reportArgumentType]
+    chance = as_number_within("alpha", alpha, "0 <= α <= 1", lambda number: 0 <= number <= 1)
+    return _collect(world, player, opponent, chance, episodes, horizon, mean_action, as_key(key))
 
 
 def _normals(uniforms: Float[Array, "*n"]) -> Float[Array, "*n"]:
@@ -261,9 +257,9 @@ class Walkers(eqx.Module):
         totals: `[N]`, what the world has paid since then.
     """
 
-    states: Float[AnyArray, "*batch N n"]
-    ages: Int[AnyArray, "*batch N"]
-    totals: Float[AnyArray, "*batch N"]
+    states: Float[Leaf, "*batch N n"]
+    ages: Int[Leaf, "*batch N"]
+    totals: Float[Leaf, "*batch N"]
 
     @classmethod
     def at(cls, states: Float[Array, "N n"]) -> "Walkers":
@@ -287,16 +283,16 @@ class Segment(eqx.Module):
         lengths: `[T, N]`, how many steps it took; zero elsewhere.
     """
 
-    features: Float[AnyArray, "*T N d"]
-    next_features: Float[AnyArray, "*T N d"]
-    actions: Float[AnyArray, "*T N a"]
-    by_player: Bool[AnyArray, "*T N"]
-    log_densities: Float[AnyArray, "*T N"]
-    paid: Float[AnyArray, "*T N"]
-    terminated: Bool[AnyArray, "*T N"]
-    over: Bool[AnyArray, "*T N"]
-    returns: Float[AnyArray, "*T N"]
-    lengths: Int[AnyArray, "*T N"]
+    features: Float[Leaf, "*T N d"]
+    next_features: Float[Leaf, "*T N d"]
+    actions: Float[Leaf, "*T N a"]
+    by_player: Bool[Leaf, "*T N"]
+    log_densities: Float[Leaf, "*T N"]
+    paid: Float[Leaf, "*T N"]
+    terminated: Bool[Leaf, "*T N"]
+    over: Bool[Leaf, "*T N"]
+    returns: Float[Leaf, "*T N"]
+    lengths: Int[Leaf, "*T N"]
 
 
 def walk(

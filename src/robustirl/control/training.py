@@ -96,6 +96,8 @@ def training_setting(
         first, horizon = worlds[0], usual_horizon(worlds, horizon)
         field = Field.of(worlds if isinstance(world, list | tuple) else first, config.environments)
     steps, units = as_count("steps", steps, config.batch), action_units(first)
+    updates = steps // config.batch
+    size = max(1, updates // STRETCHES)
     layers = 4.0 * config.batch * (world_width(first) + max(config.hidden)) + 36.0 * float(np.prod(config.hidden))
     asked = f"a training with environments={config.environments}, segment={config.segment}, hidden={config.hidden}"
     require_memory(layers, asked, "use smaller ones")
@@ -104,32 +106,10 @@ def training_setting(
         None if units is None else jnp.asarray(units, dtype=float),
         jnp.asarray(alpha, dtype=float),
         jnp.asarray(first.discount, dtype=float),
-        jnp.asarray(in_stretches(steps // config.batch)),
+        jnp.asarray(-(-updates // size) * size),  # Stretches are equal, so that a program with one count takes all.
         config,
         horizon,
     )
-
-
-def in_stretches(updates: int) -> int:
-    """Return a number of updates, at least as many, that consists of equal stretches.
-
-    Example:
-        >>> in_stretches(3), in_stretches(146)
-        (3, 147)
-    """
-    size = max(1, updates // STRETCHES)
-    return -(-updates // size) * size
-
-
-def stretch_of(updates: int) -> int:
-    """Return how many updates a stretch has, a divisor of a number that `in_stretches` returned.
-
-    Example:
-        >>> stretch_of(3), stretch_of(147), stretch_of(756)
-        (1, 7, 36)
-    """
-    most = min(max(1, updates // STRETCHES), ROOM)
-    return next(size for size in range(most, 0, -1) if updates % size == 0)
 
 
 def stacked(*columns: Sequence[Tree]) -> tuple[Any, ...]:
@@ -268,7 +248,8 @@ class Lockstep:
         require_one_kind([setting.field for setting in settings])
         self.setting, self.judge, memory = stacked(settings, judges, memories)
         self.updates, self.batch = int(settings[0].updates), settings[0].config.batch
-        self.stretch = stretch_of(self.updates)
+        most = min(max(1, self.updates // STRETCHES), ROOM)
+        self.stretch = next(size for size in range(most, 0, -1) if self.updates % size == 0)
         self.on_host = isinstance(self.setting.field, HostField)
         begin = _begin_on_host if self.on_host else _begin_batch
         self.start: State = (begin(self.setting, memory, keys), ())
@@ -466,8 +447,10 @@ def _measure(
     mean_action: Bool[Array, ""],
 ) -> Float[Array, "fits N"]:
     def one(field: Field, policy: GaussianPolicy, key: PRNGKeyArray) -> Float[Array, " N"]:
-        scale, size = Scale.empty(policy.weights[0].shape[0]), {"episodes": episodes, "horizon": horizon}
-        segment = walk_from_start(field, policy, scale, **size, mean_action=mean_action, key=key)
+        scale = Scale.empty(policy.weights[0].shape[0])
+        segment = walk_from_start(
+            field, policy, scale, episodes=episodes, horizon=horizon, mean_action=mean_action, key=key
+        )
         # Every episode that began at the start: the first end of each column.
         return segment.returns[jnp.argmax(segment.over, axis=0), jnp.arange(episodes)]
 

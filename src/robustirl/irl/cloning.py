@@ -82,8 +82,10 @@ def clone_behavior_many(
     with single_precision():
         with on_host():
             columns = zip(*(_prepared(one, rows) for one in given), strict=True)
+        seen, done, counts, scales = stacked(*columns)
         # The number of steps is data: clonings of any length share a program.
-        policies = _clone(*stacked(*columns), jnp.asarray(steps), batch, learning_rate, config, jnp.stack(keys))
+        many = jnp.asarray(steps)
+        policies = _clone(seen, done, counts, scales, many, batch, learning_rate, config, jnp.stack(keys))
         return [jax.tree.map(jnp.asarray, policy) for policy in unstacked(policies, len(given))]
 
 

@@ -202,7 +202,8 @@ class Discriminator(Judge):
 
         memory, (loss, right) = jax.lax.scan(learn, memory, jax.random.split(key, config.discriminator_steps))
         reward = LearnedReward(memory[0], self.scale, config.sees, config.reward)  # pyright: ignore
-        return memory, reward(segment.features, segment.next_features), {"loss": loss[-1], "accuracy": right[-1]}
+        rewards: Any = reward(segment.features, segment.next_features)
+        return memory, rewards, {"loss": loss[-1], "accuracy": right[-1]}
 
 
 def _loss(

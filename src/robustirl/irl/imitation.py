@@ -341,7 +341,7 @@ class _Batch:
             alone = list(zip(np.asarray(states), np.asarray(lengths).tolist(), strict=True))
         parts = unstacked((run, self.lockstep.log(state), self.lockstep.judge.scale), count)
         with on_host():
-            return [self._fit(place, *part, *alone[place], stopped) for place, part in enumerate(parts)]
+            return [self._fit(place, part, alone[place], stopped) for place, part in enumerate(parts)]
 
     def _alone_on_host(self, agents: Agents) -> tuple[np.ndarray, float]:
         own: Agents = jax.tree.map(lambda leaf: leaf[0], agents)
@@ -351,9 +351,8 @@ class _Batch:
         states = np.concatenate([one.features[:, 0] for one in whole])
         return states, len(states) / len(whole)
 
-    def _fit(
-        self, place: int, run: Any, log: Any, scale: Any, states: np.ndarray, length: float, stopped: bool
-    ) -> ImitationFit:
+    def _fit(self, place: int, part: Any, alone: tuple[np.ndarray, float], stopped: bool) -> ImitationFit:
+        (run, log, scale), (states, length) = part, alone
         agents, units, seen = run.agents, self.settings[place].units, self.experts[place]
         players = [folded(side, agents.scale, units) for side in (agents.players.player, agents.players.opponent)]
         expert = _sample(np.concatenate(seen.observations))

@@ -288,8 +288,8 @@ def _adam(config: RelativeEntropyConfig) -> optax.GradientTransformation:
 def _sample(problem: Problem, players: Players, key: PRNGKeyArray) -> tuple[Episodes, Float[Array, "N d"]]:
     """Return D^π and the features of its trajectories."""
     config, game = problem.config, problem.config.game
-    sides, size = (players.player, players.opponent), {"episodes": game.episodes, "horizon": game.horizon}
-    episodes = collect(problem.world, *sides, problem.alpha, **size, key=key)
+    world, count, horizon = problem.world, game.episodes, game.horizon
+    episodes = collect(world, players.player, players.opponent, problem.alpha, episodes=count, horizon=horizon, key=key)
     return episodes, trajectory_features(episodes, config.summary, problem.world.discount)
 
 
@@ -519,11 +519,11 @@ def fit_relative_entropy_many(
         [(0.8, 20)]
     """
     given = [alphas] * len(worlds) if np.ndim(alphas) == 0 else list(alphas)  # pyright: ignore[reportArgumentType]
-    keys = as_keys(len(worlds), keys, experts=experts, alphas=given)
+    keys = as_keys(len(worlds), list(keys), experts=experts, alphas=given)
     require_kind("config", config, RelativeEntropyConfig, "a RelativeEntropyConfig")
     require_callbacks(callbacks)
     rows = zip(list_worlds(worlds), experts, given, strict=True)
-    problems = [_as_problem(*row, config, start, tolerance) for row in rows]
+    problems = [_as_problem(world, expert, alpha, config, start, tolerance) for world, expert, alpha in rows]
     fits = _learn(problems, keys, config, callbacks, progress)
     if throw:
         for index, fit in enumerate(fits):
@@ -562,8 +562,11 @@ def _learn(
         last = (loop.rounds - 1) % EVERY
         gaps = log.feature_gap[np.arange(len(last)), last]
         member = int(np.nanargmin(gaps)) if np.isfinite(gaps).any() else 0
-        numbers = (float(part[member, last[member]]) for part in (log.feature_gap, log.effective, log.finished))
-        return RelativeEntropyStep(int(loop.rounds[member]), config.rounds, *numbers, loop.theta[member])
+        gap, effective, finished = (
+            float(part[member, last[member]]) for part in (log.feature_gap, log.effective, log.finished)
+        )
+        taken = int(loop.rounds[member])
+        return RelativeEntropyStep(taken, config.rounds, gap, effective, finished, loop.theta[member])
 
     def finish(state: tuple[LoopState, tuple], stopped: bool = True) -> list[RelativeEntropyFit]:
         loop, logs = state
