@@ -12,7 +12,8 @@ from experiments.tables import Output, grouped
 from robustirl import envs
 from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.irl import PAPER_STEPS
-from robustirl.theory import choose_alpha, worst_opponent_world
+from robustirl.theory import choose_alpha
+from robustirl.theory.bounds import worst_opponent_world
 
 
 @dataclasses.dataclass(frozen=True)

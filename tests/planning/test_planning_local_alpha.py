@@ -10,7 +10,7 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, mixture
 from robustirl.planning import Newton, NewtonKrylov, Temperatures, ValueIteration, solve, state_occupancy
 from robustirl.theory import certify
-from robustirl.theory.robust import robust_soft_value
+from robustirl.theory.certify import robust_soft_value
 
 WORLD = ThreeState().mdp(noise=0.0)  # State 0 leads to state 1 or 2, which are never left.
 REWARD = np.array([0.5, 2.0, 1.0])

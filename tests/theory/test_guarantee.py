@@ -1,15 +1,18 @@
 """Guarantees from data: values by hand, both sides, the truth never beyond, and coverage."""
 
-import jax
+import dataclasses
+
 import numpy as np
 import pytest
 
-from robustirl.demonstrations import Demonstrations, sample_demonstrations
-from robustirl.demonstrations.concentration import occupancy_box
-from robustirl.envs import ThreeState
-from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP
-from robustirl.theory import Surroundings, certify, guarantee
+from robustirl.demonstrations import Demonstrations
+from robustirl.envs import GridWorld, ThreeState
+from robustirl.errors import ConvergenceError, InvalidInputError
+from robustirl.mdp import MDP, uniform_policy
+from robustirl.planning import expert_policy, state_occupancy
+from robustirl.theory import certify, guarantee
+from robustirl.theory.guarantee import _episodes_needed
+from robustirl.theory.guarantee_program import ExpertRegion, Rows, Surroundings, largest
 
 WORLD = ThreeState().mdp(noise=0.0)  # γ = 0.9; state 0 leads to 1 or to 2, which are never left.
 EXPERT = [0.1, 0.9, 0.0]
@@ -57,7 +60,7 @@ def test_a_return_by_hand():
     """An expert who earns 0.9 or more: R(1) = 1 and R(0) = 0 at worst, of which the policy has half."""
     found = guarantee(WORLD, EXPERT, choosing(0.5), expert_return=0.9)
     assert found.return_bound == pytest.approx(0.45, abs=2e-6)
-    assert "If the expert earns at least 0.9, the policy earns 0.45" in found.summary()
+    assert "the policy earns 0.45" in found.summary()
     nothing = guarantee(WORLD, EXPERT, choosing(0.0), expert_return=0.9)
     assert (nothing.return_bound, nothing.vacuous, nothing.episodes_needed) == (0.0, True, None)
     assert "no number of episodes" in nothing.summary()
@@ -112,7 +115,7 @@ def random_world(seed, states=4, actions=2):
 
 def best(world, reward):
     """Return the occupancy of an optimal policy, by enumeration in NumPy."""
-    rows, start, found = np.asarray(world.kernel.to_array()), np.asarray(world.initial), []
+    rows, start, found = np.asarray(world.kernel.dense()), np.asarray(world.initial), []
     for actions in np.ndindex(*(rows.shape[1],) * len(rows)):
         chain = rows[np.arange(len(rows)), actions]
         found.append(np.linalg.solve((np.eye(len(rows)) - 0.8 * chain).T, 0.2 * start))
@@ -121,7 +124,7 @@ def best(world, reward):
 
 def nearby(world, radius, rng):
     """Return a world within the radius: rows mixed with random certain ones, as far as they may be."""
-    rows = np.asarray(world.kernel.to_array())
+    rows = np.asarray(world.kernel.dense())
     towards = np.eye(len(rows))[rng.integers(len(rows), size=rows.shape[:2])]
     distance = np.abs(towards - rows).sum(-1, keepdims=True)
     weight = np.minimum(1, radius / np.maximum(distance, 1e-9)) * rng.choice([0, 1, 1], size=(*rows.shape[:2], 1))
@@ -150,7 +153,7 @@ def test_no_reward_and_no_world_is_worse_than_the_bound(seed):
         reward = np.clip(truth + rng.normal(size=4) * rng.choice([0.02, 0.2, 1]), 0, 1)
         if rho @ reward < best(expert_world, reward) @ reward - 1e-12:
             continue  # It does not explain the expert.
-        other = np.asarray(nearby(world, radius, rng).kernel.to_array())
+        other = np.asarray(nearby(world, radius, rng).kernel.dense())
         chain = np.einsum("sa,sat->st", policy, other)
         own = np.linalg.solve((np.eye(4) - 0.8 * chain).T, 0.2 * np.asarray(world.initial))
         worst = max(worst, float((rho - own) @ reward))
@@ -168,9 +171,8 @@ def test_the_worst_world_is_that_of_the_certificate(radius):
     assert found.value == pytest.approx(expected, abs=1e-9)
     assert float(found.occupancy @ reward) == pytest.approx(expected, abs=1e-8)
     least, most = around.occupancy_limits(policy)
-    own = 0.2 * np.linalg.solve(
-        np.eye(4) - 0.8 * np.einsum("sa,sat->st", policy, around.rows).T, np.asarray(world.initial)
-    )
+    chain = np.einsum("sa,sat->st", policy, np.asarray(world.kernel.dense()))
+    own = 0.2 * np.linalg.solve(np.eye(4) - 0.8 * chain.T, np.asarray(world.initial))
     assert np.all((least <= own + 1e-9) & (own <= most + 1e-9))
 
 
@@ -184,19 +186,6 @@ def test_the_most_by_which_occupancies_move():
     assert 1 - found == pytest.approx(0.9 * 0.2 / (0.1 + 0.9 * 0.2))
     assert leaving.deviation() == pytest.approx(1 - found)
     assert Surroundings.of(WORLD, 0.0).deviation() == 0
-
-
-def test_the_box_covers_all_entries_together():
-    world, policy = random_world(3), np.full((4, 2), 0.5)
-    chain = np.asarray(world.kernel.to_array()).mean(1)
-    truth = np.linalg.solve((np.eye(4) - 0.8 * chain).T, 0.2 * np.asarray(world.initial))
-    boxes = []
-    for draw in range(40):
-        demos = sample_demonstrations(world, policy, episodes=40, horizon=10, key=jax.random.key(draw))
-        boxes.append(occupancy_box(demos, world, confidence=0.5))
-    missed = sum(not np.all((box.lower <= truth) & (truth <= box.upper)) for box in boxes)
-    assert missed <= 20
-    assert all(np.all(box.upper - box.lower < 1) for box in boxes)
 
 
 @pytest.mark.parametrize(
@@ -215,3 +204,110 @@ def test_refusals(options, sentence):
     with pytest.raises(InvalidInputError) as error:
         guarantee(WORLD, given.pop("demonstrations"), choosing(1.0), **given)
     assert sentence in str(error.value)
+
+
+def test_regions_are_cut_and_shrunk():
+    other = ExpertRegion(np.array([0.1, 0.9]), np.array([0.3, 0.1]), np.array([1.0, 0.875]), 2.0)
+    cut = REGION.within(other)
+    assert (cut.lower.tolist(), cut.upper.tolist(), cut.error) == ([0.3, 0.1], [0.75, 0.875], 0.4)
+    assert cut.occupancy.tolist() == [0.5, 0.5]
+    shrunk = REGION.shrunk(0.5)
+    assert (shrunk.lower.tolist(), shrunk.upper.tolist(), shrunk.error) == ([0.375, 0.25], [0.625, 0.75], 0.2)
+
+
+REGION = ExpertRegion(np.array([0.5, 0.5]), np.array([0.25, 0.0]), np.array([0.75, 1.0]), 0.4)
+
+
+def test_episodes_that_would_be_needed_by_hand():
+    """An error of a quarter of the present one is useful; errors fall with the root of the number of episodes."""
+
+    def needed(useful=0.1, region=REGION, **given):
+        known = {"episodes": 100, "radius": 0.4, "bias": 0.0} | given
+        return _episodes_needed(
+            region, (known["episodes"], known["radius"], known["bias"]), lambda place: place.error <= useful
+        )
+
+    count, why = needed()
+    assert why is None
+    assert count is not None
+    assert 1600 <= count <= 1608  # (0.4 / 0.1)² as many, up to the steps of the search.
+    count, _ = needed(bias=0.05, radius=0.35)
+    assert count is not None
+    assert 4900 <= count <= 4950  # (0.35 / 0.05)².
+    truncated = "the expert's occupancy stays open where episodes were truncated; record longer ones"
+    assert needed(bias=0.1) == (None, truncated)
+    assert needed(radius=1e5, episodes=10**4) == (None, "more than 1e+12 would be needed")
+    assert needed(radius=0.99e4, episodes=100)[1] is None  # 100 · (0.99e5)², just below.
+    exact = "it would be so with the expert's exact occupancy, for this policy and radius"
+    assert needed(useful=1e-6) == (None, exact)
+    assert needed(region=dataclasses.replace(REGION, error=0.0)) == (None, exact)
+    assert _episodes_needed(REGION, None, lambda _: True) == (None, exact)
+
+
+def test_a_linear_program_by_hand():
+    program = Rows()
+    program.variable("x", 2, high=1.0)
+    program.variable("y", 1, low=-2.0)
+    assert (program.size, program.places) == (3, {"x": slice(0, 2), "y": slice(2, 3)})
+    program.below.append(({"x": np.array([[1.0, 1.0]]), "y": np.array([[1.0]])}, np.array([0.5])))
+    program.equal.append(({"y": np.array([[1.0]])}, np.array([-1.0])))
+    # x₁ + x₂ <= 3/2: all of x₂, half of x₁, and twice y = -1; a millionth is added.
+    bound, found = largest(program, {"x": np.array([1.0, 3.0]), "y": 2.0})
+    assert bound == pytest.approx(1.5 + 1e-6, abs=1e-8)
+    assert found["x"] == pytest.approx([0.5, 1.0])
+    assert found["y"] == pytest.approx([-1.0])
+    program.below.append(({"x": np.array([[1.0, 0.0]])}, np.array([-1.0])))
+    with pytest.raises(InvalidInputError, match="no expert in a world within the radius"):
+        largest(program, {"x": 1.0})
+    endless = Rows()
+    endless.variable("x", 1)
+    with pytest.raises(ConvergenceError, match="did not end in a solution"):
+        largest(endless, {"x": 1.0})
+
+
+def test_returns_and_occupancies_of_the_worst_world_by_hand():
+    """Who stays leaves nevertheless with 1/4, and so is in state 0 for (1-γ) / (1 - 3γ/4) = 0.8 of the time."""
+    leaking, staying = around([[0.25, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    found = leaking.lowest_return(staying, np.array([1.0, 0.0]))
+    assert found.value == pytest.approx(0.8)
+    assert found.occupancy == pytest.approx([0.8, 0.2])
+    least, most = leaking.occupancy_limits(staying)
+    assert least == pytest.approx([0.8, 0.0])
+    assert most == pytest.approx([1.0, 0.2])
+    least, most = leaking.occupancy_limits()  # Of all policies: one leaves at once.
+    assert least == pytest.approx([0.5, 0.0])
+    assert most == pytest.approx([1.0, 0.5])
+    assert leaking.deviation(staying) == pytest.approx(0.2)
+    assert leaking.deviation() == pytest.approx(0.2)
+    assert leaking.deviation(np.array([[0.0, 1.0], [1.0, 0.0]])) == pytest.approx(0.0)
+
+
+def around(strength):
+    """State 0 stays, or by its other action goes to state 1, which has one action and stays; γ = 1/2, from 0."""
+    world = MDP([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.5, initial=[1.0, 0.0])
+    return Surroundings.of(world, 2 * np.array(strength))
+
+
+def test_the_worst_rows_by_hand():
+    world = MDP([[[0.5, 0.3, 0.2]]] * 3, discount=0.5)
+    three = Surroundings.of(world, [[1.2], [0.5], [0.0]])
+    left, moved = three.lowest_rows(np.array([2.0, 1.0, 0.0]))
+    assert left == pytest.approx(np.array([[0.0, 0.2, 0.2], [0.25, 0.3, 0.2], [0.5, 0.3, 0.2]]))
+    assert moved == pytest.approx([0.6, 0.25, 0.0])
+    assert (three.exact, around([[0.0, 0.0], [0.0, 0.0]]).exact) == (False, True)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.2])
+def test_worlds_of_a_hundred_states_take_seconds_and_say_so(radius, capsys):
+    grid = GridWorld("grid", rewards=np.where(np.arange(49) == 0, 0.0, -1.0).reshape(7, 7), discount=0.9)
+    world = grid.mdp(0.1, "uniform-action")
+    found = guarantee(
+        world,
+        state_occupancy(world, expert_policy(world, grid.reward, kind="optimal")),
+        uniform_policy(world.mask),
+        radius=radius,
+        suboptimality=0.05,
+        progress=True,
+    )
+    assert found.attained <= found.shortfall <= found.without_data + 1e-9
+    assert "guarantee" in capsys.readouterr().err

@@ -123,7 +123,7 @@ class Theory(Output, Table, World):
         model = RobustIRL(self.alpha, throw=False, progress=self.shows_progress).fit(learner, demonstrations)
         ends = np.asarray(absorbing_states(learner))[:, None]
         radius = np.where(ends, 0.0, np.full(np.asarray(learner.mask).shape, self.radius))
-        result = guarantee(learner, demonstrations, model.policy_, radius=radius)
+        result = guarantee(learner, demonstrations, model.policy_, radius=radius, progress=self.shows_progress)
         self.say(f"the policy is that of a fit with α = {float(np.min(model.alpha_)):g}\n{result.summary()}")
         self.answer(alpha=float(np.min(model.alpha_)), shortfall=float(result.shortfall))
 

@@ -11,16 +11,80 @@ without mismatch, π_2 the one learned with it, and π_pl the player of robust M
 They assume that the occupancies are matched exactly: π_1 and π_2 have the occupancies of the experts, and
 the mixture α π_pl + (1-α) π_op has that of the expert of M^E. `robustirl.theory.existence` tells whether
 that is possible.
+
+**The choice of α.** The opponent takes control with probability 1-α. Given an estimate of T^E,
+- Section 5 suggests 1-α ≈ d_dyn(T^L, T^E) / 2, the smallest opponent whose set T^{L,α} can hold T^E;
+- the corollary to the infeasible-case bound suggests 1-α = (d_dyn(T^E, T^L) - d_dyn(T*, T^E)) / 4, which
+  minimizes that bound as stated, T* being the opponent's kernel.
+
+The second rests on a step that does not hold (see `infeasible_bound`). With the step corrected the bound's α-dependent
+part is (1-α) {d(T*, T^L) + d(T*, T^E)} + α d(T^E, T^L), which by the triangle inequality is always smallest at α = 1:
+the corrected bound never recommends an opponent.
 """
 
 import dataclasses
 import math
 
-from robustirl._runtime import working_precision
+import jax.numpy as jnp
+import numpy as np
+
+from robustirl._jax import working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_alpha, as_policy, dynamics_distance, policy_distance
-from robustirl.theory.constants import kappa, require_comparable, reward_magnitude
+from robustirl.mdp import MDP, MarkovGame, dynamics_distance, policy_distance
+from robustirl.mdp.dense import DenseKernel
+from robustirl.mdp.game import as_alpha
+from robustirl.mdp.kernel import require_same_size
+from robustirl.mdp.policy import as_policy, as_reward
+from robustirl.planning import solve
 from robustirl.types import ArrayLike
+
+
+@working_precision
+def reward_magnitude(mdp: MDP, reward: ArrayLike) -> float:
+    """|R|^max = max_s |R(s)|.
+
+    Example:
+        >>> reward_magnitude(MDP([[[1.0]]], discount=0.5), [-3.0])
+        3.0
+    """
+    return float(np.abs(as_reward(reward, mdp)).max())
+
+
+@working_precision
+def kappa(mdp: MDP, reward: ArrayLike) -> float:
+    """κ_θ = √(γ max{R^max + log|A|, -log|A| - R^min}), so that ‖V^soft‖∞ <= κ² / (γ (1-γ)).
+
+    With action masks |A| is not one number: the soft value is at most (R^max + log of the most actions) and
+    at least (R^min + log of the fewest) over 1 - γ, which is what the two logarithms are for. Where every
+    action is available everywhere this is the paper's constant.
+
+    Example:
+        >>> round(kappa(MDP([[[1.0], [1.0]]], discount=0.5), [1.0]) ** 2, 4)  # γ (1 + log 2)
+        0.8466
+    """
+    values = np.asarray(as_reward(reward, mdp))
+    actions = np.log(np.asarray(mdp.mask).sum(-1))
+    largest = max(values.max() + actions.max(), -actions.min() - values.min())
+    return float(np.sqrt(float(mdp.discount) * largest))
+
+
+def require_comparable(first: MDP, second: MDP) -> None:
+    """Refuse two worlds that differ in more than their transition dynamics."""
+    require_same_size(first.kernel, second.kernel)
+    if first.kernel.leaky or second.kernel.leaky:
+        raise InvalidInputError(
+            "a world loses probability (its kernel is leaky), and no theorem of the paper covers that;"
+            " use another noise model than published."
+        )
+    if not np.array_equal(first.mask, second.mask):
+        raise InvalidInputError("the worlds allow different actions; the bounds need the same mask in both.")
+    if float(first.discount) != float(second.discount):
+        raise InvalidInputError(
+            f"the worlds have different discounts, {float(first.discount)!r} and {float(second.discount)!r};"
+            " the bounds need the same in both."
+        )
+    if not np.allclose(first.initial, second.initial, rtol=0, atol=1e-12):
+        raise InvalidInputError("the worlds start from different distributions; the bounds need the same P0 in both.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,7 +290,7 @@ def infeasible_bound(
 ) -> Bound:
     """Bound the gap of robust MCE IRL where no policy matches the expert (appendix).
 
-    `opponent_world` holds T*, the opponent's kernel (`robustirl.theory.alpha.opponent_world`).
+    `opponent_world` holds T*, the opponent's kernel (see the function of that name).
 
     As stated the transfer term is γ |R| 2 (1-α)² / (1-γ)², by the step d_dyn(T*, T^L) = 2 (1-α). But T* is the kernel
     that enters α T^L + (1-α) T*, and may be as far as 2 from T^L: the step would need the mixture in its place.
@@ -260,3 +324,67 @@ def _mismatch(learner: MDP, expert: MDP, reward: ArrayLike) -> float:
 def _require_distance(distance: float) -> None:
     if not 0 <= distance <= 2:
         raise InvalidInputError(f"the distance is {distance!r}, but an l1 distance of distributions lies in [0, 2].")
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaChoice:
+    """Suggestions for α.
+
+    Attributes:
+        distance: d_dyn(T^L, T^E).
+        half_distance: The rule of Section 5, 1 - d/2.
+        corollary: The corollary's rule; none where it was not asked for.
+    """
+
+    distance: float
+    half_distance: float
+    corollary: float | None = None
+
+
+@working_precision
+def choose_alpha(learner: MDP, expert: MDP, *, opponent_world: MDP | None = None) -> AlphaChoice:
+    """α by the paper's rules, from the learner's world and an estimate of the expert's.
+
+    Args:
+        learner: M^L.
+        expert: M^E, or an estimate of it.
+        opponent_world: The world of the opponent's kernel T*, for the corollary's rule.
+
+    Example:
+        >>> from robustirl.envs import ThreeState
+        >>> env = ThreeState()
+        >>> choose_alpha(env.mdp(0.0), env.mdp(0.25)).half_distance
+        0.75
+    """
+    require_comparable(learner, expert)
+    distance = float(dynamics_distance(learner, expert))
+    if distance >= 2:
+        raise InvalidInputError(
+            "the worlds are at distance 2, where the rule gives alpha = 0: nothing of the expert's dynamics is left"
+            " in the learner's; no alpha can help."
+        )
+    corollary = None
+    if opponent_world is not None:
+        require_comparable(learner, opponent_world)
+        corollary = min(1.0, 1 - distance / 4 + float(dynamics_distance(opponent_world, expert)) / 4)
+    return AlphaChoice(distance, 1 - distance / 2, corollary)
+
+
+@working_precision
+def opponent_world(mdp: MDP, opponent: ArrayLike) -> MDP:
+    """Return the world in which the opponent always acts.
+
+    T*(·|s,a) = Σ_b π_op(b|s) T(·|s,b), whatever the player's a.
+    """
+    chain = mdp.kernel.chain(as_policy(opponent, mdp)).dense()
+    rows = jnp.broadcast_to(chain[:, None, :], (mdp.num_states, mdp.num_actions, mdp.num_states))
+    return MDP(DenseKernel(rows), discount=mdp.discount, initial=mdp.initial, mask=mdp.mask)
+
+
+@working_precision
+def worst_opponent_world(mdp: MDP, reward: ArrayLike, alpha: float) -> MDP:
+    """Return `opponent_world` of the opponent in the game's saddle point for a reward.
+
+    It is T* of the appendix.
+    """
+    return opponent_world(mdp, solve(MarkovGame(mdp, alpha), reward).opponent)

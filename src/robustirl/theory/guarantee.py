@@ -16,15 +16,16 @@ are limited to those with ⟨ρ_E, R⟩ >= v, and `return_bound` is a lower boun
 **What it rests on.** Episodes are independent, and made by an expert who is optimal within ε (in a world of B, for its
 reward). Half of the risk goes to ‖ρ_E - ρ̂‖₁ <= e (`demonstrations.concentration`), half to l <= ρ_E <= u
 (`occupancy_box` there). If both hold, so does the guarantee: what remains is optimization, an outer bound by a
-linear program (`guarantee_program.py`). With `radius="moves"` half of the risk goes to the radius, which comes from
-recorded actions then: d(s,a) = 2 (1 - the lower end of α(s,a)), by `demonstrations.estimate_local_alpha`.
-The program is the exact answer for d = 0 and an exact occupancy. `attained` is a
-shortfall that one reward and two worlds in all of these sets do have, so that the truth is pinned from both sides.
+linear program (`robustirl.theory.guarantee_program`). With `radius="moves"` half of the risk goes to the radius, which
+comes from recorded actions then: d(s,a) = 2 (1 - the lower end of α(s,a)), by `demonstrations.estimate_local_alpha`.
+The program is the exact answer for d = 0 and an exact occupancy. `attained` is a shortfall that one reward and two
+worlds in all of these sets do have, so that the truth is pinned from both sides.
 
 **Vacuous** means that demonstrations add next to nothing: the shortfall is not below 99 % of `without_data`, what the
 same program gives without demonstrations. (For `return_bound`: it is zero.)
 """
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Literal
@@ -32,23 +33,109 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._runtime import short_repr, working_precision
+from robustirl._check import as_number, as_number_between, short_repr
+from robustirl._jax import working_precision
+from robustirl._progress import Report, progress_bar
+from robustirl._show import ShortRepr
 from robustirl.demonstrations import Demonstrations, estimate_local_alpha, estimate_occupancy
 from robustirl.demonstrations.concentration import certain_error, occupancy_box
 from robustirl.demonstrations.occupancy import as_confidence
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_number, as_number_between, as_occupancy, as_policy, as_world
-from robustirl.theory.attained import attained_shortfall
-from robustirl.theory.guarantee_program import ExpertRegion, LearnerRegion, guarantee_rows
-from robustirl.theory.guarantee_result import Guarantee
-from robustirl.theory.linear_program import largest
-from robustirl.theory.reachable import Surroundings
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import as_world
+from robustirl.mdp.policy import as_occupancy, as_policy
+from robustirl.theory.guarantee_program import (
+    ExpertRegion,
+    LearnerRegion,
+    Rows,
+    Surroundings,
+    attained_shortfall,
+    guarantee_rows,
+    largest,
+)
 from robustirl.types import ArrayLike
 
 USEFUL = 0.99  # A bound above this share of what holds without data is vacuous.
 SMALLEST_ERROR = 1e-4  # A share of the error now: as good as none.
 HALVINGS = 12  # Steps of the search for the error at which a guarantee stops being vacuous.
 MOST_EPISODES = 10**12  # Beyond, more episodes are no remedy.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Guarantee(ShortRepr):
+    """How much less than the expert a policy can earn.
+
+    Rewards are in [0,1], and returns are normalized to 1.
+
+    Attributes:
+        shortfall: An upper bound on J(expert) - J(policy) over all rewards that explain the expert and all worlds.
+        attained: A shortfall that one of them has: the true one lies between the two. None if none was found.
+        without_data: The bound without demonstrations.
+        vacuous: Whether the demonstrations add next to nothing, or `return_bound` is zero.
+        episodes_needed: After how many episodes like these the guarantee would not be vacuous; the number given if it
+            is not vacuous, None if no number suffices.
+        obstacle: Why no number suffices, in words; None otherwise.
+        return_bound: x, a lower bound on the policy's return if the expert's is at least `expert_return`; None without.
+        reward: `[S]`, the reward at which the program attains `shortfall`.
+        occupancy_error: e, the ℓ1 error of the expert's occupancy.
+        mismatch: κ, the most by which d moves an occupancy, in total variation.
+        radius: The largest d(s,a).
+        confidence: Of the guarantee; 1 for an exact occupancy.
+        episodes: How many episodes it rests on; None for an exact occupancy.
+        suboptimality: ε.
+        expert_return: v.
+    """
+
+    shortfall: float
+    attained: float | None
+    without_data: float
+    vacuous: bool
+    episodes_needed: int | None
+    obstacle: str | None
+    return_bound: float | None
+    reward: Float[np.ndarray, " S"]
+    occupancy_error: float
+    mismatch: float
+    radius: float
+    confidence: float
+    episodes: int | None
+    suboptimality: float
+    expert_return: float | None
+
+    def summary(self) -> str:
+        """Return the guarantee in words, with what it rests on."""
+        sure = "" if self.episodes is None else f"with {100 * self.confidence:g} % confidence "
+        where = f"every world within {self.radius:.3g} of the learner's" if self.radius else "the learner's world"
+        within = f" within {self.suboptimality:g}" if self.suboptimality else ""
+        lines = [
+            f"{sure}the policy earns at least what the expert earns, less {self.shortfall:.3g} (returns from 0 to 1),"
+            f" in {where}, under every reward in [0,1] that explains the expert{within}."
+        ]
+        if self.return_bound is not None:
+            lines.append(
+                f"If the expert earns at least {self.expert_return:g}, the policy earns {self.return_bound:.3g}."
+            )
+        if self.attained is not None:
+            lines.append(f"A shortfall of {self.attained:.3g} does occur for one such reward.")
+        data = "an exact occupancy" if self.episodes is None else f"{self.episodes} independent episodes"
+        own = "some world within the radius" if self.radius else where
+        moves = f" The radius moves occupancies by up to {self.mismatch:.3g}." if self.radius else ""
+        lines.append(
+            f"It rests on {data} (the expert's occupancy is known within {self.occupancy_error:.3g} in l1) and on an"
+            f" expert who is optimal{within} in {own}.{moves}"
+        )
+        if self.vacuous:
+            remedy = (
+                f"no number of episodes would change that, because {self.obstacle}."
+                if self.obstacle is not None
+                else f"after about {self.episodes_needed} episodes like these it would not be."
+            )
+            lines.append(
+                f"It is vacuous, since {self.without_data:.3g} holds without demonstrations: {remedy}"
+                if self.return_bound is None
+                else f"It is vacuous: {remedy}"
+            )
+        return "\n".join(lines)
 
 
 @working_precision
@@ -61,6 +148,7 @@ def guarantee(
     confidence: float = 0.95,
     suboptimality: float = 0.0,
     expert_return: float | None = None,
+    progress: bool = False,
 ) -> Guarantee:
     """Return how much less than the expert a policy can earn, from data.
 
@@ -76,6 +164,7 @@ def guarantee(
         confidence: Of the guarantee.
         suboptimality: ε, by how much of a normalized return the expert may be worse than optimal.
         expert_return: v, what the expert is known to earn, on a scale on which rewards are from 0 to 1 and returns too.
+        progress: Show a bar.
 
     Example:
         >>> from robustirl.envs import ThreeState
@@ -99,58 +188,89 @@ def guarantee(
         radius = _from_moves(world, demonstrations, radius, level)
     around = Surroundings.of(world, radius)
     region, known = _region(world, demonstrations, level)
-    episodes = None if known is None else known[0]
-    learner = LearnerRegion.of(around, np.asarray(as_policy(policy, world), float))
-    mismatch = 0.0 if around.exact else around.deviation()
-    slack = mismatch + suboptimality
+    checked = np.asarray(as_policy(policy, world), float)
+    # Every occupancy has two limits, of all policies and, where worlds differ, of this one; programs come on top.
+    work = 2 * len(around.start) * (1 if around.exact else 2) + HALVINGS
+    with progress_bar("guarantee", work, show=progress) as report:
+        return _Search(around, region, known, checked, suboptimality, expert_return, report).run(float(confidence))
 
-    def shortfall_of(place: ExpertRegion) -> tuple[float, dict[str, np.ndarray]]:
-        return largest(guarantee_rows(around, learner, place, slack=slack, expert_return=None), {"w": 1.0, "z": -1.0})
 
-    def return_of(place: ExpertRegion) -> float:
-        assert expert_return is not None
-        program = guarantee_rows(around, learner, place, slack=slack, expert_return=expert_return)
-        return max(0.0, -largest(program, {"z": -1.0})[0])
+class _Search:
+    """What one guarantee is made of: the regions of expert and learner, and the programs over them."""
 
-    anything = ExpertRegion(region.occupancy, *around.occupancy_limits(), 2.0)
-    region = region.within(anything)
-    found, variables = shortfall_of(region)
-    without = shortfall_of(anything)[0]
-    earned = None if expert_return is None else return_of(region)
+    def __init__(
+        self,
+        around: Surroundings,
+        region: ExpertRegion,
+        known: tuple[int, float, float] | None,
+        policy: Float[np.ndarray, "S A"],
+        suboptimality: float,
+        expert_return: float | None,
+        report: Report,
+    ):
+        self.around, self.known, self._report, self._done = around, known, report, 0
+        self.suboptimality, self.expert_return = suboptimality, expert_return
+        self.learner: LearnerRegion = LearnerRegion.of(around, policy, self._advance)
+        self.mismatch: float = 0.0 if around.exact else around.deviation()
+        limits = around.occupancy_limits(report=self._advance)
+        self.anything: ExpertRegion = ExpertRegion(region.occupancy, *limits, 2.0)
+        self.region: ExpertRegion = region.within(self.anything)
 
-    def useful(place: ExpertRegion) -> bool:
-        return shortfall_of(place)[0] < USEFUL * without if expert_return is None else return_of(place) > 0
+    def _advance(self, note: str = "limits of occupancies") -> None:
+        self._done += 1
+        self._report(self._done, note)
 
-    def closest() -> ExpertRegion:
-        """Return the region around the closest occupancy that an expert can have.
+    def _rows(self, place: ExpertRegion, expert_return: float | None = None) -> Rows:
+        self._advance("linear programs")
+        slack = self.mismatch + self.suboptimality
+        return guarantee_rows(self.around, self.learner, place, slack=slack, expert_return=expert_return)
 
-        It is for errors that shrink.
-        """
-        program = guarantee_rows(around, learner, region, slack=slack, expert_return=None)
-        pairs = largest(program, {"off": -1.0})[1]["expert"]
-        center = np.zeros(np.asarray(around.mask).shape)
-        center[around.mask] = pairs
-        return ExpertRegion(center.sum(-1), region.lower, region.upper, region.error)
+    def shortfall(self, place: ExpertRegion) -> tuple[float, dict[str, np.ndarray]]:
+        """Return the largest shortfall, and the variables at which it is attained."""
+        return largest(self._rows(place), {"w": 1.0, "z": -1.0})
 
-    vacuous = not (found < USEFUL * without if earned is None else earned > 0)
-    needed, obstacle = _episodes_needed(closest(), known, useful) if vacuous else (episodes, None)
-    return Guarantee(
-        shortfall=min(1.0, found),
-        attained=attained_shortfall(around, learner, region, variables["reward"], suboptimality),
-        without_data=min(1.0, without),
-        vacuous=vacuous,
-        episodes_needed=needed,
-        obstacle=obstacle,
-        return_bound=earned,
-        reward=variables["reward"],
-        occupancy_error=region.error,
-        mismatch=mismatch,
-        radius=2 * float(around.strength.max()),
-        confidence=1.0 if episodes is None else float(confidence),
-        episodes=episodes,
-        suboptimality=float(suboptimality),
-        expert_return=expert_return,
-    )
+    def earned(self, place: ExpertRegion) -> float | None:
+        """Return what the policy earns at least, if the expert's return is known."""
+        if self.expert_return is None:
+            return None
+        return max(0.0, -largest(self._rows(place, self.expert_return), {"z": -1.0})[0])
+
+    def closest(self) -> ExpertRegion:
+        """Return the region around the closest occupancy that an expert can have, for errors that shrink."""
+        center = np.zeros(self.around.mask.shape)
+        center[self.around.mask] = largest(self._rows(self.region), {"off": -1.0})[1]["expert"]
+        return ExpertRegion(center.sum(-1), self.region.lower, self.region.upper, self.region.error)
+
+    def run(self, confidence: float) -> Guarantee:
+        """Return the guarantee."""
+        (found, variables), without = self.shortfall(self.region), self.shortfall(self.anything)[0]
+        earned = self.earned(self.region)
+        episodes = None if self.known is None else self.known[0]
+
+        def useful(place: ExpertRegion) -> bool:
+            least = self.earned(place)
+            return self.shortfall(place)[0] < USEFUL * without if least is None else least > 0
+
+        vacuous = not (found < USEFUL * without if earned is None else earned > 0)
+        needed, obstacle = _episodes_needed(self.closest(), self.known, useful) if vacuous else (episodes, None)
+        reward = variables["reward"]
+        return Guarantee(
+            shortfall=min(1.0, found),
+            attained=attained_shortfall(self.around, self.learner, self.region, reward, self.suboptimality),
+            without_data=min(1.0, without),
+            vacuous=vacuous,
+            episodes_needed=needed,
+            obstacle=obstacle,
+            return_bound=earned,
+            reward=reward,
+            occupancy_error=self.region.error,
+            mismatch=self.mismatch,
+            radius=2 * float(self.around.strength.max()),
+            confidence=1.0 if episodes is None else confidence,
+            episodes=episodes,
+            suboptimality=self.suboptimality,
+            expert_return=self.expert_return,
+        )
 
 
 def _from_moves(

@@ -24,7 +24,8 @@ from robustirl.planning import (
     refine_occupancy,
     solve_policy_transpose,
 )
-from robustirl.theory import AbstractUncertainty, robust_soft_solution
+from robustirl.theory import AbstractUncertainty
+from robustirl.theory.certify import robust_soft_solution
 from robustirl.types import FloatTree
 
 if TYPE_CHECKING:

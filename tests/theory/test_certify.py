@@ -1,22 +1,25 @@
-"""Worst and best cases against linear programs, enumeration, sampled kernels, closed forms and inequality (7)."""
+"""Certificates and robust planning over sets of kernels, against linear programs, enumeration and closed forms."""
 
 import itertools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from robustirl.envs.three_state import ThreeState
+from robustirl._runtime import working_precision
+from robustirl.envs import ThreeState
 from robustirl.errors import ConvergenceError
-from robustirl.mdp import MDP, DenseKernel, MarkovGame, SuccessorKernel, dynamics_distance, uniform_policy
-from robustirl.planning import Temperatures, discounted_return, policy_value
-from robustirl.theory.certificate import certify
-from robustirl.theory.robust import robust_soft_value
-from robustirl.theory.uncertainty_kinds import KINDS
+from robustirl.irl import fit
+from robustirl.mdp import MDP, MarkovGame, dynamics_distance, uniform_policy
+from robustirl.mdp.dense import DenseKernel
+from robustirl.planning import Temperatures, discounted_return, policy_value, state_occupancy
+from robustirl.theory import as_uncertainty
+from robustirl.theory.certify import certify, robust_soft_value
+from robustirl.theory.uncertainty import KINDS, Ball, KLBall, SharedBall
 from tests.planners import newton
 from tests.strategies import generators, policies, tasks
 
@@ -47,9 +50,6 @@ def values(mdp, kernels, policy, reward):
     chains = np.einsum("sa,nsat->nst", policy, kernels)
     matrices = np.eye(len(reward)) - float(mdp.discount) * chains
     return np.linalg.solve(matrices, np.broadcast_to(reward, chains.shape[:2])[..., None])[..., 0]
-
-
-# ---- The exact answers: linear programs and enumeration.
 
 
 def lowest_by_program(row, value, strength, kind):
@@ -152,9 +152,6 @@ def test_no_kernel_of_the_ball_leaves_the_range(task, radius, rng):
     assert np.all(found <= np.asarray(certificate.best_value) + margin)
 
 
-# ---- The kernels that attain the ends.
-
-
 @given(task=tasks(**SIZES), radius=radii, kind=kinds, entropy=st.booleans())
 def test_the_returned_kernels_attain_the_ends_and_lie_in_the_set(task, radius, kind, entropy):
     mdp, policy, reward = task
@@ -176,26 +173,6 @@ def test_the_returned_kernels_attain_the_ends_and_lie_in_the_set(task, radius, k
             for s, a in np.argwhere(np.asarray(mdp.mask)):
                 candidates = radius / 2 * rows(mdp.kernel)[s][np.asarray(mdp.mask)[s]]
                 assert np.abs(candidates - rest[s, a]).sum(-1).min() <= 1e-12
-
-
-@pytest.mark.slow
-@given(task=tasks(**SIZES), radius=radii, rng=generators())
-def test_lists_of_successors_give_the_same(task, radius, rng):
-    mdp, policy, reward = task
-    size, actions = mdp.mask.shape
-    lists = SuccessorKernel(  # Three successors of five states, at times one of them twice.
-        rng.integers(size, size=(size, actions, 3)), rng.dirichlet(np.ones(3), size=(size, actions))
-    )
-    dense = lists.to_sparse().toarray().reshape(size, actions, size)
-    one, two = (certify(world(mdp, kernel), policy, reward, radius=radius) for kernel in (lists, dense))
-    close(one.worst_value, two.worst_value)
-    close(one.best_value, two.best_value)
-    assert isinstance(one.worst_kernel, SuccessorKernel)
-    for kernel in (one.worst_kernel, one.best_kernel):
-        assert np.abs(kernel.to_sparse().toarray() - dense.reshape(-1, size)).sum(-1).max() <= radius + 1e-12
-
-
-# ---- How the ends move.
 
 
 @given(task=tasks(**SIZES), alpha=alphas, entropy=st.booleans())
@@ -235,30 +212,6 @@ def test_when_anything_may_happen_the_worst_state_follows(task, kind, entropy):
     close(certificate.best_value, gain + after * gain.max())
 
 
-@pytest.mark.slow
-@given(task=tasks(**SIZES), radius=radii)
-def test_sweeps_alone_find_the_same(task, radius):
-    mdp, policy, reward = task
-    steps, sweeps = (certify(mdp, policy, reward, radius=radius, newton=newton) for newton in (True, False))
-    close(sweeps.worst_value, steps.worst_value)
-    close(sweeps.best_value, steps.best_value)
-    assert steps.worst_verdict.iterations <= 12
-    steps, sweeps = (robust_soft_value(mdp, reward, radius=radius, newton=newton) for newton in (True, False))
-    close(sweeps.value, steps.value)
-
-
-@pytest.mark.slow
-def test_a_batch_of_radii_is_one_call():
-    mdp = ThreeState().mdp(0.1)
-    policy, reward = uniform_policy(mdp.mask), ThreeState().reward
-    found = jax.vmap(lambda radius: certify(mdp, policy, reward, radius=radius))(jnp.array([0.0, 0.5, 2.0]))
-    for i, radius in enumerate((0.0, 0.5, 2.0)):
-        close(found.worst_return[i], certify(mdp, policy, reward, radius=radius).worst_return)
-
-
-# ---- Ball and mixture are the same set for certain rows only, against Section 4.1.
-
-
 @given(task=tasks(**SIZES), alpha=alphas)
 def test_around_a_deterministic_world_ball_and_mixture_are_the_same(task, alpha):
     mdp, policy, reward = task
@@ -294,9 +247,6 @@ def test_a_less_noisy_expert_lies_in_the_ball_and_in_no_mixture():
     assert mixed.best_return < achieved - 0.1
 
 
-# ---- Closed forms.
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.4])
 def test_three_states_in_closed_form(noise):
     # The expert's world is in the ball of radius d_dyn = 2 ε around the learner's. It is not the worst world
@@ -326,9 +276,6 @@ def test_three_states_against_an_opponent_in_closed_form(alpha):
     env = ThreeState()
     certificate = certify(env.mdp(0.0), [[1.0, 0.0]] * 3, env.reward, alpha=alpha, kind="game")
     close(certificate.worst_return, env.discount / (1 - env.discount) * (2 * alpha - 1))
-
-
-# ---- Planning: inequality (7).
 
 
 @given(task=tasks(**SIZES), alpha=alphas)
@@ -387,62 +334,6 @@ def test_planning_settles_where_plain_newton_steps_go_round():
     close(plan.value, game.value)
 
 
-@pytest.mark.slow
-@given(task=tasks(**SIZES), radius=radii)
-def test_small_rewards_are_certified_as_finely_as_large_ones(task, radius):
-    mdp, policy, reward = task
-    large, small = (certify(mdp, policy, c * reward, radius=radius, newton=False) for c in (1, 1e-15))
-    close(small.worst_value * 1e15, large.worst_value)
-    close(small.best_value * 1e15, large.best_value)
-    assert certify(mdp, policy, 0 * reward, radius=radius, newton=False).worst_return == 0
-
-
-# ---- What is refused, and what is said about failure.
-
-
-@pytest.mark.parametrize(
-    ("arguments", "culprits"),
-    [
-        ({"radius": -0.1}, ("radius", "-0.1")),
-        ({"radius": 2.1}, ("radius", "2.1")),
-        ({"radius": float("nan")}, ("radius", "nan")),
-        ({"radius": "wide"}, ("radius",)),
-        ({"radius": [0.1, 0.2]}, ("radius", "(2,)", "(3, 2)")),
-        ({"radius": [[0.0, 0.0], [0.0, 3.0], [0.0, 0.0]]}, ("radius", "state 1, action 1", "3.0")),
-        ({"alpha": 0.0}, ("alpha", "0.0")),
-        ({"alpha": 1.1}, ("alpha", "1.1")),
-        ({"alpha": float("nan")}, ("alpha", "nan")),
-        ({"radius": 0.1, "alpha": 0.9}, ("radius", "alpha", "0.1", "0.9")),
-        ({}, ("radius", "alpha")),
-        ({"radius": 0.1, "kind": "sphere"}, ("'sphere'", "ball, mixture, game")),
-        ({"radius": 0.1, "tolerance": 1e-30}, ("tolerance", "1e-30")),
-        ({"radius": 0.1, "max_steps": 0}, ("max_steps", "0")),
-    ],
-)
-def test_bad_requests_are_refused(refused, arguments, culprits):
-    mdp = ThreeState().mdp(0.1)
-    with refused(*culprits):
-        certify(mdp, uniform_policy(mdp.mask), ThreeState().reward, **arguments)
-    with refused(*culprits):
-        robust_soft_value(mdp, ThreeState().reward, **arguments)
-
-
-def test_bad_worlds_policies_and_rewards_are_refused(refused):
-    mdp = ThreeState().mdp(0.1)
-    policy, reward = uniform_policy(mdp.mask), ThreeState().reward
-    leaky = MDP(DenseKernel(rows(mdp.kernel) * 0.9, leaky=True), discount=0.9)
-    with refused("leaky"):
-        certify(leaky, policy, reward, radius=0.1)
-    with refused("leaky"):
-        robust_soft_value(leaky, reward, radius=0.1)
-    with refused("the policy", "sums"):
-        certify(mdp, policy * 2, reward, radius=0.1)
-    with refused("the reward", "state 0"):
-        certify(mdp, policy, reward + np.nan, radius=0.1)
-    with refused("temperature", "-1"):
-        robust_soft_value(mdp, reward, radius=0.1, temperature=-1.0)
-
-
 def test_a_solver_stopped_early_raises_or_says_so():
     mdp, reward = ThreeState(discount=0.99).mdp(0.1), ThreeState().reward
     policy = uniform_policy(mdp.mask)
@@ -457,3 +348,177 @@ def test_a_solver_stopped_early_raises_or_says_so():
     error = np.abs(early.worst_value - exact.worst_value).max()
     assert 0.01 < error <= early.worst_verdict.error_bound
     assert not robust_soft_value(mdp, reward, **options, throw=False).verdict.converged
+
+
+COIN = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.5)
+
+
+@working_precision
+@pytest.mark.parametrize("chance", [0.01, 0.2, 0.4])
+def test_a_tilted_coin(chance):
+    """A coin that shows heads with chance p has relative entropy p log 2p + (1-p) log 2(1-p) to a fair one."""
+    entropy = chance * np.log(2 * chance) + (1 - chance) * np.log(2 * (1 - chance))
+    ball = as_uncertainty(COIN, radius=entropy, kind="kl")
+    assert isinstance(ball, KLBall)
+    value = jnp.array([3.0, 1.0])
+    np.testing.assert_allclose(ball.lowest(value), 1 + 2 * chance, rtol=1e-12)
+    np.testing.assert_allclose(ball.kernel(value).dense()[0, 0], [chance, 1 - chance], rtol=1e-11)
+
+
+@working_precision
+def test_the_ends_of_the_kl_ball():
+    value = jnp.array([1.0, 0.0])
+    assert as_uncertainty(COIN, radius=0.0, kind="kl").lowest(value)[0, 0] == 0.5
+    assert as_uncertainty(COIN, radius=1.0, kind="kl").lowest(value)[0, 0] == pytest.approx(0, abs=1e-11)  # 1 > log 2.
+    np.testing.assert_allclose(as_uncertainty(COIN, radius=0.3, kind="kl").lowest(jnp.ones(2)), 1)  # Nothing to lose.
+
+
+@working_precision
+def test_no_member_of_the_kl_ball_is_lower():
+    world, rng, value = random_world(), np.random.default_rng(1), np.array([0.3, -1.0, 2.0])
+    ball = as_uncertainty(world, radius=0.1, kind="kl")
+    lowest, rows = np.asarray(ball.lowest(jnp.asarray(value))), np.asarray(world.kernel.dense())
+    worst = np.asarray(ball.kernel(jnp.asarray(value)).dense())
+    np.testing.assert_allclose((worst * np.log(worst / rows)).sum(-1), 0.1, atol=1e-9)
+    for other in rng.dirichlet(np.ones(3), 3000):
+        inside = (other * np.log(other / rows)).sum(-1) <= 0.1
+        assert np.all((lowest <= other @ value + 1e-12)[inside])
+
+
+def test_a_certificate_over_the_kl_ball():
+    """From state 0 of a coin: V = r + γ (p V0 + (1-p) V1), p of the tilted coin in every step."""
+    chance = 0.2
+    entropy = chance * np.log(2 * chance) + (1 - chance) * np.log(2 * (1 - chance))
+    found = certify(COIN, [[1.0], [1.0]], [1.0, 0.0], radius=entropy, kind="kl")
+    np.testing.assert_allclose(found.worst_value, [1.2, 0.2], rtol=1e-9)
+    np.testing.assert_allclose(found.nominal_value, [1.5, 0.5], rtol=1e-9)
+
+
+COIN = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.5)
+
+
+@working_precision
+def test_a_shared_budget_of_one_action_is_the_ball():
+    value = jnp.array([1.0, 0.0])
+    shared, ball = (as_uncertainty(COIN, radius=0.4, kind=kind) for kind in ("shared", "ball"))
+    assert (type(shared), type(ball)) == (SharedBall, Ball)
+    np.testing.assert_allclose(shared.lowest(value), ball.lowest(value), rtol=1e-12)
+
+
+@working_precision
+def test_like_actions_share_evenly():
+    twice = MDP([[[0.5, 0.5]] * 2, [[0.5, 0.5]] * 2], discount=0.5)
+    found = as_uncertainty(twice, radius=0.4, kind="shared").lowest(jnp.array([1.0, 0.0]))
+    np.testing.assert_allclose(found, 0.4, rtol=1e-12)  # Each loses 0.1 of its 0.5.
+
+
+@working_precision
+def test_a_budget_that_is_split_by_hand():
+    """Mass of the first action counts double until it has lost (τ/γ) log 2; what is left takes as much from both."""
+    rows = [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]]  # Both are worth 1 under V = (2, 1, 0).
+    world = MDP([rows] * 3, discount=0.5)
+    found = as_uncertainty(world, radius=0.5, kind="shared", temperature=0.3).lowest(jnp.array([2.0, 1.0, 0.0]))
+    first = 0.6 * np.log(2)
+    second_loss = (0.25 - first / 2) / 1.5  # Of the mass 0.25: (first + x) / 2 off the first action, x off the second.
+    np.testing.assert_allclose(found[0], [1 - first - second_loss, 1 - second_loss], rtol=1e-12)
+
+
+@working_precision
+@pytest.mark.parametrize("temperature", [0.3, 2.0])
+def test_a_shared_budget_against_brute_force(temperature):
+    """min τ log Σ exp(γ T'_a·V / τ) over all rows within the budget, by a general solver."""
+    world, value = random_world(2), np.array([0.3, -1.0, 2.0])
+    shared = as_uncertainty(world, radius=0.5, kind="shared", temperature=temperature)
+    kernel = np.asarray(shared.kernel(jnp.asarray(value)).dense())
+    rows = np.asarray(world.kernel.dense())
+    np.testing.assert_allclose(np.abs(kernel - rows).sum((-2, -1)), 0.5, atol=1e-9)
+    assert np.all(kernel >= -1e-15)
+
+    def objective(rows):
+        return temperature * np.log(np.exp(0.9 * rows @ value / temperature).sum())
+
+    for state in range(3):
+        # Variables: mass taken off each successor of each action; it goes to the state of the lowest value, 1.
+        def moved(taken, own=rows[state]):
+            out = own - taken.reshape(2, 3)
+            out[:, 1] += taken.reshape(2, 3).sum(-1)
+            return objective(out)
+
+        found = scipy.optimize.minimize(
+            moved,
+            np.full(6, 0.01),
+            bounds=[(0, mass) for mass in rows[state].ravel()],
+            constraints={"type": "ineq", "fun": lambda taken: 0.25 - taken.sum()},
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        assert objective(kernel[state]) <= found.fun + 1e-9
+        assert objective(kernel[state]) == pytest.approx(found.fun, abs=1e-6)
+
+
+COIN = MDP([[[0.5, 0.5]], [[0.5, 0.5]]], discount=0.5)
+WORLD = ThreeState().mdp(noise=0.0)  # γ = 0.9; state 0 leads to 1 or to 2, which are never left.
+AT_START = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+RADII = {"ball": 0.3, "mixture": 0.3, "game": 0.3, "kl": 0.1, "shared": 0.3}
+
+
+def random_world(seed=0, states=3, actions=2):
+    rng = np.random.default_rng(seed)
+    return MDP(rng.dirichlet(np.ones(states), (states, actions)), discount=0.9, initial=rng.dirichlet(np.ones(states)))
+
+
+@pytest.mark.parametrize(
+    "kind", ["kl", "shared", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ball", "mixture", "game"))]
+)
+def test_the_gradient_of_the_robust_dual_is_an_occupancy_in_the_worst_world(kind):
+    world, reward, step = random_world(), np.array([0.5, 2.0, -1.0]), 1e-4
+
+    def dual(reward):
+        return 0.1 * float(robust_soft_value(world, reward, radius=RADII[kind], kind=kind).worst_return)
+
+    numeric = [(dual(reward + step * e) - dual(reward - step * e)) / (2 * step) for e in np.eye(3)]
+    plan = robust_soft_value(world, reward, radius=RADII[kind], kind=kind)
+    worst = MDP(np.asarray(plan.worst_kernel.dense()), discount=0.9, initial=world.initial)
+    np.testing.assert_allclose(numeric, state_occupancy(worst, plan.player), atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["ball", pytest.param("shared", marks=pytest.mark.slow)])
+def test_irl_against_the_worst_world_by_hand(kind):
+    """The worst kernel leads the first action astray with 0.05 (all of a shared budget): the player tries 8/9/0.95."""
+    around = as_uncertainty(WORLD, radius=0.1 * AT_START, kind=kind)
+    found = fit(WORLD, [0.1, 0.8, 0.1], uncertainty=around, steps=500)
+    assert found.player[0, 0] == pytest.approx(8 / 9 / 0.95, abs=1e-3)
+    assert found.occupancy[1] == pytest.approx(0.8, abs=1e-3)
+    assert float(found.diagnosis.least_gap) == 0  # The bound of standard IRL does not hold here.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprits"),
+    [
+        ({"radius": 2.1}, ("radius", "2.1")),
+        ({"radius": float("nan")}, ("radius", "nan")),
+        ({"radius": [0.1, 0.2]}, ("radius", "(2,)", "(3, 2)")),
+        ({"radius": [[0.0, 0.0], [0.0, 3.0], [0.0, 0.0]]}, ("radius", "state 1, action 1", "3.0")),
+        ({"alpha": 1.1}, ("alpha", "1.1")),
+        ({"radius": 0.1, "alpha": 0.9}, ("radius", "alpha", "0.1", "0.9")),
+        ({}, ("radius", "alpha")),
+        ({"radius": 0.1, "kind": "sphere"}, ("'sphere'", "ball, mixture, game")),
+        ({"alpha": 0.9, "kind": "kl"}, ("a KL ball is given by a radius",)),
+        ({"radius": 0.1, "max_steps": 0}, ("max_steps", "0")),
+    ],
+)
+def test_bad_requests_are_refused(refused, arguments, culprits):
+    mdp = ThreeState().mdp(0.1)
+    for attempt in (
+        lambda: certify(mdp, uniform_policy(mdp.mask), ThreeState().reward, **arguments),
+        lambda: robust_soft_value(mdp, ThreeState().reward, **arguments),
+    ):
+        with refused(*culprits):
+            attempt()
+
+
+def test_leaky_worlds_are_refused(refused):
+    mdp = ThreeState().mdp(0.1)
+    leaky = MDP(DenseKernel(rows(mdp.kernel) * 0.9, leaky=True), discount=0.9)
+    with refused("leaky"):
+        certify(leaky, uniform_policy(mdp.mask), ThreeState().reward, radius=0.1)

@@ -1,4 +1,4 @@
-r"""The soft value of a policy, its causal entropy, and the log-loss of predicting one policy by another.
+r"""The log-loss of predicting one policy by another: its saddle point, and its gradient in the reward.
 
 For a policy π of the learner's world with entropies H(π(·|s)) and occupancy ρ_π,
 
@@ -14,15 +14,30 @@ Proof that (π*, π*) is a saddle point, π* the matching policy of largest entr
 occupancy is ρ, so that Π̃ is convex, H(π) = Σ_s ρ(s) H(π(·|s)) is concave, and ℓ(π̄, ·) is linear. Moving from π* towards
 any other π of Π̃ changes H at the rate ℓ(π*, π) - ℓ(π*, π*), which cannot be positive: ℓ(π*, ·) is largest at π*.
 If π* is soft-optimal for a reward, as MCE IRL finds it, ℓ(π*, π) is even the same for every π of Π̃.
+
+**The gradient theorem** (appendix: worst-case predictive log-loss).
+
+The cost of a reward R_θ is the discounted log-loss of its soft-optimal policy π_θ, under the actions of any
+policy π̃ that matches the expert's occupancy ρ in the learner's world,
+
+    c(θ) = (1-γ) E[Σ_t -γ^t log π_θ(a_t|s_t) | π̃, M^L] = (1-γ) P₀ᵀ V_θ - ρᵀ R_θ,
+
+and its gradient is Σ_s (ρ_θ(s) - ρ(s)) ∇R_θ(s), ρ_θ the occupancy of π_θ: it does not depend on which
+matching policy is taken. (The paper states it for the cost without the factor 1-γ, with normalized
+occupancies; the two differ by that factor.)
 """
 
+import jax
 import jax.numpy as jnp
 from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
-from robustirl._runtime import BoundedJit, working_precision
-from robustirl.mdp import MDP, as_policy, as_reward
-from robustirl.planning import solve_policy, state_action_occupancy, state_occupancy
+from robustirl._jax import jit, working_precision
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp.policy import as_policy, as_reward
+from robustirl.planning import solve, state_action_occupancy, state_occupancy
+from robustirl.planning.evaluation import solve_policy
+from robustirl.planning.operators import soft_backup
 from robustirl.types import ArrayLike
 
 
@@ -40,7 +55,7 @@ def soft_policy_value(mdp: MDP, policy: ArrayLike, reward: ArrayLike) -> Float[A
     return _value(mdp, as_policy(policy, mdp), as_reward(reward, mdp))
 
 
-@BoundedJit
+@jit
 def _value(mdp: MDP, policy: Float[Array, "S A"], reward: Float[Array, " S"]) -> Float[Array, " S"]:
     return solve_policy(mdp, policy, reward + entr(policy).sum(-1))
 
@@ -74,3 +89,45 @@ def predictive_log_loss(mdp: MDP, predictor: ArrayLike, policy: ArrayLike) -> Fl
     weights = state_action_occupancy(mdp, as_policy(policy, mdp))
     losses = -jnp.log(as_policy(predictor, mdp))
     return jnp.sum(jnp.where(weights > 0, weights * losses, 0))
+
+
+@working_precision
+def log_loss(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, ""]:
+    """Return c(θ), the normalized discounted log-loss of the soft-optimal policy.
+
+    It is differentiable in the reward.
+
+    Example:
+        >>> world = MDP([[[1.0], [1.0]]], discount=0.9)
+        >>> round(log_loss(world, [0.0], [[0.5, 0.5]]).item(), 6)  # log 2, the entropy of a coin
+        0.693147
+    """
+    weights = state_action_occupancy(mdp, matching_policy)
+    value = soft_value(mdp, as_reward(reward, mdp))
+    q = as_reward(reward, mdp)[:, None] + mdp.discount * mdp.kernel.expect(value)
+    return jnp.sum(weights * jnp.where(mdp.mask, value[:, None] - q, 0))
+
+
+@working_precision
+def log_loss_gradient(mdp: MDP, reward: ArrayLike, matching_policy: ArrayLike) -> Float[Array, " S"]:
+    """∇c in the reward, by the theorem: ρ_θ - ρ."""
+    soft = solve(MarkovGame(mdp), reward).player
+    return state_occupancy(mdp, soft) - state_occupancy(mdp, as_policy(matching_policy, mdp))
+
+
+@working_precision
+def soft_value(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
+    """V^soft, differentiable in the reward by the implicit function theorem.
+
+    One Newton step from the solution changes nothing but carries the derivative: with V held fixed,
+    d{V + (I - γP)⁻¹ (B(V) - V)} = (I - γP)⁻¹ dR.
+    """
+    fixed = jax.lax.stop_gradient(reward)
+    solved = jax.lax.stop_gradient(_solved(mdp, fixed))
+    updated, policy = soft_backup(mdp, reward, solved)
+    return solved + solve_policy(mdp, jax.lax.stop_gradient(policy), updated - solved)
+
+
+@jit
+def _solved(mdp: MDP, reward: Float[Array, " S"]) -> Float[Array, " S"]:
+    return solve(MarkovGame(mdp), reward).value

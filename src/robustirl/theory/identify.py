@@ -18,8 +18,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from robustirl._check import as_floats, as_list
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_floats, as_list, as_world
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import as_world
 from robustirl.types import ArrayLike
 
 RANK_TOLERANCE = 1e-9  # Of the size of the features.
@@ -162,7 +164,7 @@ def _as_worlds(worlds: Sequence[MDP]) -> list[MDP]:
 def _potentials(world: MDP) -> Float[np.ndarray, "n S"]:
     """Return E - γ T, a row for every available pair."""
     mask = np.asarray(world.mask)
-    kernel = np.asarray(world.kernel.to_array(), dtype=np.float64)
+    kernel = np.asarray(world.kernel.dense(), dtype=np.float64)
     shaped = np.eye(world.num_states)[:, None] - float(world.discount) * kernel
     return shaped[mask]
 
