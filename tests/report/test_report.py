@@ -130,7 +130,10 @@ def test_named_weights_of_choices_have_standard_errors():
     found = report_fit(model)
     assert [weight.name for weight in found.weights] == list(env.feature_names)
     np.testing.assert_allclose([weight.error for weight in found.weights], model.standard_errors_)
-    assert all(weight.low < weight.value < weight.high for weight in found.weights)
+    assert all(
+        low < weight.value < high
+        for weight, (low, high) in zip(found.weights, model.confidence_intervals_, strict=True)
+    )
     assert found.facts["log-likelihood"] == pytest.approx(model.inference_.log_likelihood)
     assert "occupancy gap, player and opponent together" not in found.facts  # A likelihood has none.
     assert "choices in" in found.opening

@@ -104,7 +104,7 @@ class Imitate(Output):
         with progress_bar("training an expert", self.expert_steps, show=self.shows_progress) as report:
             trained = train_policies(
                 [home] * EXPERTS, steps=self.expert_steps, keys=list(jax.random.split(keys[0], EXPERTS)),
-                callbacks=[lambda step: report(step.steps)],
+                callbacks=[lambda step: report(step.steps, "")],
             )  # fmt: skip
         last = [np.asarray(one.progress.episode_return)[-LAST_UPDATES:] for one in trained]
         means = [float(np.nanmean(returns)) if np.isfinite(returns).any() else -np.inf for returns in last]

@@ -170,7 +170,7 @@ def find_environment(name: str, discount: float | None, allow_import: bool, argu
     from robustirl import envs
     from robustirl.envs.registry import FixedWorld, recorded_names
 
-    options = dict(arguments) | ({} if discount is None else {"discount": discount})
+    options: dict[str, Any] = dict(arguments) | ({} if discount is None else {"discount": discount})
     if name in (*envs.names(), *recorded_names()):
         return envs.make(name, **options)
     if name.endswith(".npz"):

@@ -84,7 +84,9 @@ class Theory(Output, Table, World):
         model = rewards.make_reward_model(
             environment.reward_model, learner.num_states, environment.features, num_actions=learner.num_actions
         )
-        rows, answers = [("", "return", "best return", "bound on the gap", "worst within d", "best within d")], {}
+        head = ("", "return", "best return", "bound on the gap", "worst within d", "best within d")
+        rows: list[tuple[str, ...]] = [head]
+        answers: dict[str, Any] = {}
         for name, alpha in (("standard", 1.0), ("robust", robust)):
             learned = fit(learner, occupancy, alpha=alpha, reward=model, throw=False, **PAPER_SETTINGS)
             bound = (

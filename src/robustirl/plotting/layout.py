@@ -42,7 +42,9 @@ class Layout:
     @property
     def drawn(self) -> Bool[np.ndarray, " S"]:
         """Return which states have a place."""
-        return np.ones(self.size, bool) if self.positions is None else np.isfinite(self.positions).all(1)
+        if self.positions is None:
+            return np.ones(self.size, bool)
+        return np.isfinite(self.positions[:, 0]) & np.isfinite(self.positions[:, 1])
 
     def cells(self) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"], tuple[int, int]]:
         """Return row and column of every state that is drawn on a grid, and the numbers of rows and columns."""

@@ -116,7 +116,7 @@ def _draw_nodes(axis: Axes, layout: Layout, rgba: Float[np.ndarray, "S 4"], poli
         light = colors[:, :3] @ (0.3, 0.59, 0.11) > 0.45
         for state, bright in zip(np.flatnonzero(shown), light, strict=True):
             color = "#111111" if bright else "#ffffff"
-            axis.text(*places[state], str(state), ha="center", va="center", fontsize=7, color=color)
+            axis.text(places[state, 0], places[state, 1], str(state), ha="center", va="center", fontsize=7, color=color)
     axis.margins(0.15)
 
 

@@ -306,11 +306,11 @@ def _states(fit: Any, world: Any, policy: np.ndarray, names: Sequence[str], acti
     places = None if layout.positions is None or not whole else np.round(layout.positions, 4).tolist()
     return _plain({
         "number": kept.tolist(),
-        "name": [names[state] for state in kept],
+        "name": [names[state] for state in kept.tolist()],
         "reward": _short(reward[kept]),
         "expert": _short(expert[kept]),
         "policy": _short(visits[kept]),
-        "action": [actions[best[state]] for state in kept],
+        "action": [actions[action] for action in best[kept].tolist()],
         "probability": _short(policy[kept, best[kept]]),
         "target": None if layout.targets is None else layout.targets[kept, best[kept]].tolist(),
         "kind": "row" if places is None else layout.kind,
