@@ -101,6 +101,9 @@ def layout_of(world: Any, size: int, shape: tuple[int, int] | None = None) -> La
     if positions is None and (grid := _grid(targets)) is not None:
         positions = _row_by_row(size, *grid)
     if positions is not None:
+        # The state in which ended episodes rest lies beside the cells of a grid.
+        cells = np.where((ends & np.any(positions != positions.round(), axis=1))[:, None], np.nan, positions)
+        positions = cells if _is_lattice(cells) else positions
         kind = "grid" if _is_lattice(positions) else "graph" if size <= MAX_GRAPH_STATES else "places"
     elif size <= MAX_GRAPH_STATES:
         kind, positions = "graph", _spread(_links(moves))
