@@ -12,7 +12,7 @@ import tyro
 
 from experiments import explorer, tables
 from experiments.paper import catalog
-from experiments.paper.catalog import EXPERIMENTS, Grid
+from experiments.paper.catalog import Grid
 from experiments.paper.comparison import PAPER_GRIDS, agreement_text, compare, compare_with_paper
 from experiments.paper.continuous import (
     CONTINUOUS_ALPHAS,
@@ -36,6 +36,7 @@ from robustirl.errors import InvalidInputError, RobustIRLError
 from robustirl.irl import PAPER_STEPS
 
 HERE = Where()
+HELP = "Run the paper's experiments; `python -m experiments study` lists the studies beside them."
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells count."""
 
@@ -58,7 +59,7 @@ class Reproduce:
     """Which kernels the noise means: for grids uniform-state (the default), uniform-action, published."""
     experiments: tuple[str, ...] = catalog.MAIN
     """Which experiments: all, or some of best-alpha, all-alphas, alpha-study, gap, transfer, fixed-start,
-    robust-experts, sampled, convergence. Studies among them set some of the options below themselves, and say so."""
+    robust-experts, sampled, convergence. Studies among them set some of the options below themselves."""
     alphas: tuple[float, ...] = PAPER_ALPHAS
     """The player's chances of control; 1 is standard MCE IRL."""
     learner_noise: tuple[float, ...] = PAPER_LEARNER_NOISES
@@ -86,8 +87,6 @@ class Reproduce:
     def run(self) -> None:
         """Run, write, and print how the numbers compare with the published ones."""
         plan = self.plan()
-        for line in departures(self, plan):
-            print(line)
         records = reproduce(plan, self.out, self.where)
         for model in plan.noise_models:
             main = catalog.of(plan.grid.main(model), records)
@@ -106,24 +105,6 @@ OPTIONS = {
     "expert": "expert",
 }
 """The options of a `Grid`, and what they are called here."""
-
-
-def departures(command: Reproduce, plan: Plan) -> list[str]:
-    """Return a sentence for every experiment whose own options differ from those asked for.
-
-    Example:
-        >>> command = Reproduce(("gridworld-4",), experiments=("all-alphas", "alpha-study"), alphas=(1.0, 0.7))
-        >>> departures(command, command.plan())
-        ['alpha-study has its own alphas and does not follow what was asked.']
-    """
-    asked = {name: getattr(command, field) for name, field in OPTIONS.items()}
-    asked = {name: value for name, value in asked.items() if value != getattr(Reproduce, OPTIONS[name])}
-    lines = []
-    for item in plan.experiments:
-        apart = [n for n, value in EXPERIMENTS[item].kept.items() if n in asked and asked[n] != value]
-        if apart:
-            lines.append(f"{item} has its own {', '.join(apart)} and does not follow what was asked.")
-    return lines
 
 
 def returns_table(records: Sequence[Record]) -> str:
@@ -257,16 +238,10 @@ def run_study(words: Sequence[str]) -> None:
     known[name].run(asked, tables.Output(asked.out), asked.where)
 
 
-@dataclasses.dataclass(frozen=True)
-class Study:
-    """Run a study beyond the paper's figures; `python -m experiments study` lists them."""
-
-
 Command = (
     Annotated[Reproduce, tyro.conf.subcommand("reproduce")]
     | Annotated[Compare, tyro.conf.subcommand("compare")]
     | Annotated[Continuous, tyro.conf.subcommand("continuous")]
-    | Annotated[Study, tyro.conf.subcommand("study")]
     | Annotated[Explore, tyro.conf.subcommand("explore")]
 )
 
@@ -278,7 +253,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if words[:1] == ["study"]:
             run_study(words[1:])
         else:
-            command: Any = tyro.cli(Command, args=words, prog="python -m experiments", description=__doc__)  # pyright: ignore
+            command: Any = tyro.cli(Command, args=words, prog="python -m experiments", description=HELP)  # pyright: ignore
             command.run()
     except RobustIRLError as error:
         print(f"experiments: {error}", file=sys.stderr)

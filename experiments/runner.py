@@ -294,7 +294,7 @@ def _by_ray(work: Work, batches: Sequence[Sequence[Any]], address: str | None) -
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:  # The loopback address: no other machine reaches it.
         options |= {"num_cpus": cores(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-    paths = os.pathsep.join(str(Path(package.__file__).parents[1]) for package in _packages())
+    paths = os.pathsep.join([str(Path(robustirl.__file__).parents[1]), str(Path(__file__).parents[1])])
     environment = {"PYTHONPATH": paths, "NPROC": "1", "JAX_PLATFORMS": jax.default_backend()}
     mine = not ray.is_initialized()
     if mine:
@@ -309,9 +309,3 @@ def _by_ray(work: Work, batches: Sequence[Sequence[Any]], address: str | None) -
     finally:
         if mine:
             ray.shutdown()
-
-
-def _packages() -> tuple[Any, ...]:
-    import experiments
-
-    return robustirl, experiments

@@ -395,6 +395,7 @@ def figure_maps(standard: Record, robust: Record, note: str = "") -> Figure:
     environment = standard.spec.make_environment()
     assert isinstance(environment, GridWorld)
     shape = environment.shape
+    assert shape is not None
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(12.4, 6.6), layout=ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.06))
         (top, bottom) = figure.subplots(2, 4)

@@ -99,14 +99,13 @@ def page(plan: Plan, records: Sequence[Record], drawn: Drawn, explanations: Sequ
         count=len(records),
         configuration=", ".join(f"{name} {value}" for name, value in runner.configuration().items()),
         failures=f"{failed} of them could not be planned to the end and are marked as failed." if failed else "",
-        findings=findings(plan, records, comparisons, cells),
+        findings=findings(plan, comparisons, cells),
         comparisons=comparisons,
         shade=lambda robust, standard: (
             "good" if robust < standard - 0.005 else "bad" if robust > standard + 0.005 else ""
         ),
         sections=_sections(plan, drawn),
         agreement=_agreement(cells),
-        continued=continued(plan, records),
         explanations=explanations,
         draws=EXPLANATION_DRAWS,
         steps=plan.grid.steps,
@@ -119,9 +118,7 @@ def _as_published(record: Record) -> bool:
     return (spec.noise_model, spec.steps, spec.expert) == (PUBLISHED, PAPER_STEPS, envs.make(spec.environment).expert)
 
 
-def findings(
-    plan: Plan, records: Sequence[Record], comparisons: Sequence[Comparison], cells: Sequence[Cell]
-) -> list[str]:
+def findings(plan: Plan, comparisons: Sequence[Comparison], cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers say, in sentences made from them."""
     lines = []
     if cells:
@@ -131,8 +128,6 @@ def findings(
         parts = [_regime_text(regime, [row for row in rows if row.regime == regime]) for regime in REGIMES]
         if any(parts):
             lines.append(f"Under {model}, " + "; ".join(part for part in parts if part) + ".")
-    lines += _kernels(plan, comparisons)
-    lines += _more_steps(continued(plan, records))
     return lines
 
 
@@ -154,91 +149,6 @@ def _regime_text(regime: str, rows: Sequence[Comparison]) -> str:
         f" robust one, with its environment's best single α, by {percent(robust)} (robust is better in {wins} and"
         f" worse in {losses} of {sum(weights)} cells)"
     )
-
-
-def _kernels(plan: Plan, comparisons: Sequence[Comparison]) -> list[str]:
-    """Return how much of the effect hangs on what "uniform noise" is taken to mean."""
-    noisier = [row for row in comparisons if row.regime == REGIMES[0]]
-    by_model = {
-        model: [row.standard for row in noisier if row.noise_model == model]
-        for model in plan.noise_models
-        if any(row.noise_model == model for row in noisier)
-    }
-    if len(by_model) < 2:
-        return []
-    losses = {model: float(np.mean(values)) for model, values in by_model.items()}
-    most, least = max(losses, key=lambda m: losses[m]), min(losses, key=lambda m: losses[m])
-    return [
-        f"What standard IRL loses to a noisier expert hangs on the kernel: {percent(losses[most])} of the size"
-        f" of the best return under {most}"
-        f" (mean over environments), {percent(losses[least])} under {least}."
-    ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Continued:
-    """The effect of more steps for one environment, kernel and α.
-
-    It is given as means over expert noises, before and after.
-    """
-
-    noise_model: str
-    environment: str
-    alpha: float
-    steps: tuple[int, int]
-    total_return: tuple[float, float]
-    occupancy_gap: tuple[float, float]
-    largest_reward: tuple[float, float]
-
-
-def continued(plan: Plan, records: Sequence[Record]) -> list[Continued]:
-    """Return the runs made with the usual number of steps and with many more, side by side."""
-    index = {r.spec: r for r in records}
-    pairs: dict[tuple[str, str, float], list[tuple[Record, Record]]] = {}
-    for r in records:
-        brief = dataclasses.replace(r.spec, steps=plan.grid.steps)
-        if r.spec.steps == catalog.MORE * plan.grid.steps and brief in index:
-            key = r.spec.noise_model, r.spec.environment, r.spec.alpha
-            pairs.setdefault(key, []).append((index[brief], r))
-
-    def means(own: list[tuple[Record, Record]], field: str) -> tuple[float, float]:
-        before, after = (float(np.mean([getattr(pair[i], field) for pair in own])) for i in (0, 1))
-        return before, after
-
-    return [
-        Continued(
-            *key,
-            (own[0][0].spec.steps, own[0][1].spec.steps),
-            means(own, "total_return"),
-            means(own, "occupancy_gap"),
-            means(own, "largest_reward"),
-        )
-        for key, own in pairs.items()
-    ]
-
-
-def _more_steps(rows: Sequence[Continued]) -> list[str]:
-    if not rows:
-        return []
-    changes = {False: [], True: []}
-    for row in rows:
-        before, after = row.total_return
-        changes[row.alpha < 1].append(abs(after - before) / abs(before))
-    growing = sum(row.largest_reward[1] > 2 * row.largest_reward[0] for row in rows)
-    closing = sum(row.occupancy_gap[1] < row.occupancy_gap[0] / 2 for row in rows)
-    parts = [
-        f"{percent(np.median(found))} ({name})"
-        for name, found in zip(("standard", "robust"), changes.values(), strict=True)
-        if found
-    ]
-    return [
-        f"{rows[0].steps[1]} steps in place of {rows[0].steps[0]} change the mean return by a median of"
-        f" {' and '.join(parts)}. In {closing} of {len(rows)} cases the mean occupancy gap falls by half"
-        " or more, and in"
-        f" {growing} the largest learned reward more than doubles; where no policy has the expert's"
-        " occupancy, rewards grow"
-        " without end while policies settle."
-    ]
 
 
 def _agreement(cells: Sequence[Cell]):
