@@ -156,7 +156,7 @@ def _write(folder: Path, model: Any, report: Any, environment: Any) -> None:
     _write_csv(folder / "policy.csv", ["state", *words], ([name, *row] for name, row in zip(names, policy.tolist(), strict=True)))  # fmt: skip  # noqa: E501
     reward = np.asarray(model.reward_, dtype=float).reshape(len(policy), -1)
     paid = ["reward"] if reward.shape[1] == 1 else [f"reward_{a}" for a in range(reward.shape[1])]
-    numbers = np.column_stack([reward, model.expert_occupancy_, model.occupancy_]).tolist()
+    numbers = np.column_stack([reward, model.fit_.expert_occupancy, model.fit_.occupancy]).tolist()
     head = ["state", *paid, "expert_occupancy", "occupancy"]
     _write_csv(folder / "reward.csv", head, ([name, *row] for name, row in zip(names, numbers, strict=True)))
 

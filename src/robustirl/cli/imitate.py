@@ -59,7 +59,8 @@ class Imitate(Output):
         from robustirl._files import new_folder
         from robustirl.control import measure_returns
         from robustirl.demonstrations.recordings import as_recordings
-        from robustirl.irl import ImitationConfig, closest, fit_imitation_many, save_fit
+        from robustirl.irl import ImitationConfig, fit_imitation_many, save_fit
+        from robustirl.irl.imitation import closest
 
         if not 0 < self.alpha < 1:
             raise InvalidInputError(f"--alpha is {self.alpha}, but a number between 0 and 1 is needed.")

@@ -101,7 +101,8 @@ def _alpha(report: Report) -> str:
             cells.append(f'<td class="{" ".join(kinds)}" style="--heat:{100 * share:.0f}%">{number}</td>')
         closed = "" if alpha["open"][i] else " class=closed"
         rows.append(f"<tr{closed}><th>{name}</th>{''.join(cells)}</tr>")
-    head = "".join(f"<th>{candidate:g}</th>" for candidate in candidates)
+    crossed = ("" if fine else ' class="barred"' for fine in alpha["admissible"])
+    head = "".join(f"<th{kind}>{candidate:g}</th>" for candidate, kind in zip(candidates, crossed, strict=True))
     notes = [
         "Each column is the policy learned with one α, each row what the expert's world may be. A number is what the"
         " policy loses if the row is true, in percent of what an optimal policy earns more than a random one.",
@@ -118,7 +119,8 @@ def _alpha(report: Report) -> str:
 def _checks(report: Report) -> str:
     rows = []
     for check in report.checks:
-        numbers = " · ".join(f"{_text(name)} {number_text(value)}" for name, value in check["numbers"].items())
+        named = ((name.replace("_", " "), number_text(value)) for name, value in check["numbers"].items())
+        numbers = " · ".join(f"{_text(name)} {value}" for name, value in named)
         mark = f'<span class="status {_text(check["status"])}">{_text(check["status"])}</span>'
         about = f"{_text(check['sentence'])}<div class=note>{numbers}</div>"
         rows.append((mark, f"<b>{_text(check['name'])}</b>", about))

@@ -16,8 +16,8 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from robustirl._files import as_path, write_atomically
 from robustirl.demonstrations import estimate_occupancy
@@ -226,7 +226,7 @@ def _checks(model: Any, fit: Any, world: Any, **evidence: Any) -> Any:
 
 def _inference(model: Any, fit: Any) -> Any:
     """Return the standard errors of an estimator's weights, if it has few of them that have names; else None."""
-    size = ravel_pytree(fit.parameters)[0].size
+    size = sum(np.size(leaf) for leaf in jax.tree.leaves(fit.parameters))
     if model is None or size > MAX_WEIGHTS or (fit.objective == "occupancy" and size >= np.size(fit.reward)):
         return None
     with contextlib.suppress(InvalidInputError):  # Of weights that are fitted to an exact occupancy there are none.
@@ -240,7 +240,8 @@ def _weights(fit: Any, reward: Any, inference: Any, states: Sequence[str], actio
         rows = inference.table()
         names = ("name", "estimate", "standard_error", "low", "high")
         return [Weight(*(_plain(row[name]) for name in names)) for row in rows]
-    rewards, parameters = np.asarray(fit.reward, dtype=float), np.asarray(ravel_pytree(fit.parameters)[0], dtype=float)
+    rewards = np.asarray(fit.reward, dtype=float)
+    parameters = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(fit.parameters)]).astype(float)
     if reward is not None and parameters.size < rewards.size and getattr(reward, "scales", bool)() is not None:
         return [Weight(*pair) for pair in zip(reward.parameter_names(), parameters.tolist(), strict=True)]
     pairs = [f"{state}, {action}" for state in states for action in actions] if rewards.ndim == 2 else states
@@ -254,14 +255,8 @@ def _opening(weights: Sequence[Weight], world: Any, inference: Any, episodes: in
         source = (
             f"{inference.observations:,} choices in {inference.groups:,} episode{'' if inference.groups == 1 else 's'}"
         )
-    text = f"{len(weights):,} weight{'' if len(weights) == 1 else 's'} learned from {source} in a world of"
-    text += f" {world.num_states:,} states and {world.num_actions:,} actions."
-    if inference is None and len(weights) >= world.num_states:
-        text += (
-            " A weight for every state can match the expert's visits, but says little about states that the expert"
-            " did not visit; if you know which states are alike, learn a weight for each class (rewards.classes)."
-        )
-    return text
+    count = f"{len(weights):,} weight{'' if len(weights) == 1 else 's'}"
+    return f"{count} learned from {source} in a world of {world.num_states:,} states and {world.num_actions:,} actions."
 
 
 def _alpha(fit: Any, selection: Any) -> dict[str, Any]:
@@ -354,14 +349,14 @@ def policy_row(policy: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a policy does in one way of using it as text."""
     how = {"sampled": "actions drawn from it", "greedy": "its most likely actions"}.get(policy["name"], policy["name"])
     arrival = policy["arrival"]
-    ends = "" if arrival is None else f"reaches the expert's ends in {100 * arrival:.3g} %"
+    ends = "" if arrival is None else f"reaches the expert's ends in {100 * arrival:.3g}\u00a0%"
     gap = "" if policy["occupancy_gap"] is None else f"occupancy gap {policy['occupancy_gap']:.3g}"
     return (f"{how}{' (used)' if policy['used'] else ''}", gap, ends)
 
 
 def number_text(value: Any) -> str:
     """Return a number in few digits, and words as they are."""
-    return "not finite" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "not finite" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
