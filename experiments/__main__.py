@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from experiments import explorer, tables
+from experiments import explorer, studies, tables
 from experiments.paper import catalog
 from experiments.paper.catalog import Grid
 from experiments.paper.comparison import PAPER_GRIDS, agreement_text, compare, compare_with_paper
@@ -220,22 +220,19 @@ class Explore:
 
 
 def run_study(words: Sequence[str]) -> None:
-    """Run the study that words ask for: every study is a subcommand with its own options, and --out and --engine."""
-    from experiments.studies import studies  # Here, so that no other command imports all studies.
-
-    known = studies()
+    """Run the study that words ask for, with its own options and --out, --engine, --address and --workers."""
     name, rest = (words[0], words[1:]) if words else ("--help", [])
-    if name not in known:
-        lines = (f"  {name:<16} {(kind.__doc__ or '').partition(chr(10))[0]}" for name, kind in known.items())
+    if name not in studies.names():
+        lines = (f"  {one:<16} {studies.find(one).__doc__.partition(chr(10))[0]}" for one in studies.names())
         print("usage: python -m experiments study NAME [OPTIONS]; one of", *lines, sep="\n")
         raise SystemExit(0 if name in ("--help", "-h") else 2)
-    out: Any = dataclasses.field(default=Path("out") / name, metadata={"help": "The folder to write to."})
-    where: Any = dataclasses.field(default=HERE)
-    shared = [("out", Path, out), ("where", tyro.conf.OmitArgPrefixes[Where], where)]
-    command = dataclasses.make_dataclass(name, shared, bases=(known[name],), frozen=True)
-    command.__doc__ = known[name].__doc__
+    study = studies.find(name)
+    shared = [("out", Path, Path("out") / name), ("where", tyro.conf.OmitArgPrefixes[Where], HERE)]
+    fields = [(label, kind, dataclasses.field(default=default)) for label, kind, default in shared]
+    command = dataclasses.make_dataclass(name, fields, bases=(study,), frozen=True)
+    command.__doc__ = study.__doc__
     asked: Any = tyro.cli(command, args=rest, prog=f"python -m experiments study {name}")
-    known[name].run(asked, tables.Output(asked.out), asked.where)
+    study.run(asked, tables.Output(asked.out), asked.where)
 
 
 Command = (

@@ -9,12 +9,16 @@ import pkgutil
 from typing import Any
 
 
-def studies() -> dict[str, Any]:
-    """Return the dataclasses of all studies by name.
+def names() -> list[str]:
+    """Return the names of all studies.
 
     Example:
-        >>> "existence" in studies()
+        >>> "existence" in names()
         True
     """
-    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
-    return {name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}").Study for name in names}
+    return sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(__path__))
+
+
+def find(name: str) -> Any:
+    """Return the dataclass of a study."""
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}").Study

@@ -35,7 +35,6 @@ from robustirl.irl import fit, fit_jointly, profile_alpha, select_alpha
 from robustirl.mdp import MDP
 from robustirl.planning import solve, state_occupancy
 from robustirl.rewards import LinearReward
-from robustirl.theory import causal_entropy
 
 WEAK_PRIOR = 0.01  # For groups without a replacement; with it the log-likelihood falls by 0.5 for a cost of 10.
 Z = 1.959964  # Of a 95 % interval.
@@ -124,7 +123,8 @@ def excess_over_own_cost(group: Group, costs: LinearReward) -> Callable[[np.ndar
 
     def value(policy: np.ndarray) -> float:
         visits = np.asarray(state_occupancy(group.world, policy))
-        return float(np.einsum("s,sa,sa->", visits, policy, reward)) + float(causal_entropy(group.world, policy))
+        surprise = -np.log(np.maximum(policy, np.finfo(float).tiny))
+        return float(np.einsum("s,sa,sa->", visits, policy, reward + surprise))
 
     best = value(np.asarray(own.player))
     return lambda policy: max(0.0, best - value(policy))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments import __main__ as command
-from experiments.studies import studies
+from experiments.studies import names
 from experiments.studies.alpha import AlphaSpec, cells, choose
 from experiments.studies.guarantees import GuaranteeSpec, simulate
 from experiments.studies.strangers import KINDS, random_pair
@@ -33,7 +33,7 @@ FIRST_ROWS = {
 
 
 def test_every_study_has_a_smallest_run():
-    assert sorted(SMALLEST) == sorted(studies())
+    assert sorted(SMALLEST) == names()
 
 
 LONG = ("buses", "identification", "physics")
