@@ -28,7 +28,7 @@ def fingerprint(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return str(value)
     if isinstance(value, MDP):
-        parts = {"kernel": value.kernel.to_array(), "discount": value.discount, "initial": value.initial}
+        parts = {"kernel": value.kernel.dense(), "discount": value.discount, "initial": value.initial}
         return fingerprint({**parts, "mask": np.asarray(value.mask)})
     if isinstance(value, int | float | np.generic | np.ndarray | jax.Array):
         return _numbers(np.asarray(value))

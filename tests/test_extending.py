@@ -10,7 +10,9 @@ import scipy.sparse
 from jaxtyping import Array, Float
 
 from robustirl import envs, irl, planning
-from robustirl.mdp import MDP, AbstractKernel, DenseKernel
+from robustirl.mdp import MDP
+from robustirl.mdp.dense import DenseKernel
+from robustirl.mdp.kernel import AbstractKernel
 from robustirl.rewards import AbstractReward
 
 CORRIDOR = np.array([[0.0, -1.0, -1.0, -1.0]])
@@ -113,7 +115,7 @@ class TableKernel(AbstractKernel):
         return self.dense().chain(shares)
 
     def policy_matrix(self, policy):
-        return jnp.einsum("sa,sat->st", policy, self.to_array().astype(policy.dtype))
+        return jnp.einsum("sa,sat->st", policy, self.dense().astype(policy.dtype))
 
     def row_sums(self):
         return jnp.ones(self.table.shape, dtype=float)

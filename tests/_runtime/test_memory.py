@@ -7,7 +7,7 @@ from robustirl._runtime.memory import available_bytes, require_memory
 from robustirl.envs import from_file
 from robustirl.envs.noise import noisy_kernel
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import as_floats
+from robustirl._check import as_floats
 
 
 def test_there_is_memory_and_not_without_end():

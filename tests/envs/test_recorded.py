@@ -31,7 +31,7 @@ def test_groups_1_to_3_together_have_the_published_increments():
 
 def test_the_world_moves_as_the_increments_say():
     env = envs.buses(4)
-    kernel = np.asarray(env.mdp().kernel.to_array())
+    kernel = np.asarray(env.mdp().kernel.dense())
     assert kernel[10, 0, 10:13] == pytest.approx(env.increment_shares)
     assert kernel[10, 1, :3] == pytest.approx(env.increment_shares)
     assert kernel[88, 0, 88:] == pytest.approx([env.increment_shares[0], 1 - env.increment_shares[0]])

@@ -143,7 +143,7 @@ def test_a_sparse_matrix_in_a_file_is_a_world(tmp_path, refused):
     for form in ("csr", "csc"):
         scipy.sparse.save_npz(tmp_path / "world.npz", matrix.asformat(form))
         world = envs.from_file(tmp_path / "world.npz", discount=0.5).mdp()
-        assert np.asarray(world.kernel.to_array()).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
+        assert np.asarray(world.kernel.dense()).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 1]]]
     scipy.sparse.save_npz(tmp_path / "world.npz", scipy.sparse.coo_array(matrix))
     with refused("kernel"):
         envs.from_file(tmp_path / "world.npz")

@@ -119,7 +119,7 @@ class Theory(Output, Table, World):
 
     def _guarantee(self, learner: Any, demonstrations: Any) -> None:
         from robustirl.irl import RobustIRL
-        from robustirl.mdp import absorbing_states
+        from robustirl.mdp.mdp import absorbing_states
         from robustirl.theory import guarantee
 
         model = RobustIRL(self.alpha, throw=False, progress=self.shows_progress).fit(learner, demonstrations)
