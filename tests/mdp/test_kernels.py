@@ -1,5 +1,7 @@
 """Every form of a kernel is the array that it stands for, and its parts agree with each other."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +18,7 @@ from robustirl.mdp.mixtures import MixtureKernel
 from tests.strategies import generators, undisturbed_randomness
 
 STATES, ACTIONS = 11, 3
+assert_close = functools.partial(np.testing.assert_allclose, rtol=0)
 
 
 @st.composite
@@ -105,21 +108,21 @@ def test_every_form_is_its_array(kernels, rng):
             "chain push": value @ chain,
         }
         for name, answer in found.items():
-            np.testing.assert_allclose(answer, wanted[name], atol=1e-13, err_msg=f"{form}: {name}")
+            assert_close(answer, wanted[name], atol=1e-13, err_msg=f"{form}: {name}")
         adjoint = np.vdot(measure, found["expect"]) - found["push"] @ value
         assert abs(adjoint) < 1e-12, form
-        np.testing.assert_allclose(found["sums"], found["available"], atol=1e-12)
+        assert_close(found["sums"], found["available"], atol=1e-12)
 
 
 @given(forms())
 def test_every_form_goes_to_scipy_and_back(kernels):
     for form, (kernel, array) in kernels.items():
         matrix = kernel.to_sparse()
-        np.testing.assert_allclose(matrix.toarray().reshape(array.shape), array, atol=1e-14, err_msg=form)
+        assert_close(matrix.toarray().reshape(array.shape), array, atol=1e-14, err_msg=form)
         back = ListKernel(matrix, num_actions=ACTIONS)
-        np.testing.assert_allclose(back.to_sparse().toarray(), matrix.toarray(), atol=1e-15, err_msg=form)
+        assert_close(back.to_sparse().toarray(), matrix.toarray(), atol=1e-15, err_msg=form)
         stays = array[np.arange(STATES), :, np.arange(STATES)]
-        np.testing.assert_allclose(kernel.self_transitions(), stays, atol=1e-14, err_msg=form)
+        assert_close(kernel.self_transitions(), stays, atol=1e-14, err_msg=form)
 
 
 def test_chains_go_to_scipy():
@@ -127,7 +130,7 @@ def test_chains_go_to_scipy():
     policy = jnp.full((4, 2), 0.5)
     lists = ListKernel(scipy.sparse.csr_array(array.reshape(-1, 4)), num_actions=2)
     for kernel in (DenseKernel(array), lists, MixtureKernel(lists, np.zeros(4), distribution=np.full(4, 0.25))):
-        np.testing.assert_allclose(kernel.chain(policy).to_sparse().toarray(), array.mean(1), atol=1e-15)
+        assert_close(kernel.chain(policy).to_sparse().toarray(), array.mean(1), atol=1e-15)
 
 
 @given(forms(), arrays())
@@ -135,17 +138,17 @@ def test_distances_are_those_of_the_arrays(kernels, other):
     theirs = DenseKernel(other)
     for form, (kernel, array) in kernels.items():
         wanted = np.abs(array - other).sum(-1)
-        np.testing.assert_allclose(kernel.row_distances(theirs), wanted, atol=1e-13, err_msg=form)
-        np.testing.assert_allclose(theirs.row_distances(kernel), wanted, atol=1e-13, err_msg=form)
+        assert_close(kernel.row_distances(theirs), wanted, atol=1e-13, err_msg=form)
+        assert_close(theirs.row_distances(kernel), wanted, atol=1e-13, err_msg=form)
     one, rows = kernels["draws of states"]
     calmer = MixtureKernel(one.base, np.asarray(one.weights) / 2, distribution=one.distribution)
     wanted = np.abs(rows - np.asarray(calmer.dense())).sum(-1)  # The noise in common is not written out.
-    np.testing.assert_allclose(one.row_distances(calmer), wanted, atol=1e-13)
+    assert_close(one.row_distances(calmer), wanted, atol=1e-13)
     elsewhere = MixtureKernel(one.base, one.weights, distribution=np.eye(STATES)[0])
     wanted = np.abs(rows - np.asarray(elsewhere.dense())).sum(-1)
-    np.testing.assert_allclose(one.row_distances(elsewhere), wanted, atol=1e-13)
+    assert_close(one.row_distances(elsewhere), wanted, atol=1e-13)
     traced = jax.jit(lambda a, b: a.row_distances(b))(one, elsewhere)
-    np.testing.assert_allclose(traced, wanted, atol=1e-13)
+    assert_close(traced, wanted, atol=1e-13)
 
 
 @jax.jit
@@ -172,8 +175,8 @@ def test_the_worst_case_moves_mass_from_the_best_successors_to_the_worst_state(k
         kernel, array = kernels[form]
         wanted = [[_moved(array[s, a], value, radius[s, a] / 2) for a in range(ACTIONS)] for s in range(STATES)]
         rows, expected = _worst(kernel, jnp.asarray(value), jnp.asarray(radius))
-        np.testing.assert_allclose(rows, wanted, atol=1e-13, err_msg=form)
-        np.testing.assert_allclose(expected, np.asarray(wanted) @ value, atol=1e-12, err_msg=form)
+        assert_close(rows, wanted, atol=1e-13, err_msg=form)
+        assert_close(expected, np.asarray(wanted) @ value, atol=1e-12, err_msg=form)
 
 
 @given(arrays(), generators())
@@ -187,24 +190,24 @@ def test_a_permutation_of_states_permutes_the_answers(array, rng):
         for kernel, given in ((one, (value, measure, measure)), (two, (value[order], measure[order], measure[order])))
     )
     for name in ("expect", "push", "chain expect"):
-        np.testing.assert_allclose(np.asarray(first[name])[order], second[name], atol=1e-13)
+        assert_close(np.asarray(first[name])[order], second[name], atol=1e-13)
 
 
 def test_rows_off_by_rounding_are_straightened_and_others_are_not():
     rows = np.array([[[1.0, 0.0]], [[5e-11, 1.0]]])
     lists = ListKernel(scipy.sparse.csr_array(rows.reshape(2, 2)), num_actions=1)
     for kernel in (DenseKernel(rows), lists):
-        np.testing.assert_allclose(kernel.row_sums(), 1, atol=4e-16)
+        assert_close(kernel.row_sums(), 1, atol=4e-16)
     leaky = ListKernel(scipy.sparse.csr_array(0.9 * rows.reshape(2, 2)), num_actions=1, leaky=True)
     for kernel in (DenseKernel(0.9 * rows, leaky=True), leaky):
-        np.testing.assert_allclose(kernel.row_sums(), 0.9, atol=1e-9)
+        assert_close(kernel.row_sums(), 0.9, atol=1e-9)
         assert jax.jit(lambda k: k)(kernel).leaky
 
 
 def test_shares_of_actions_may_leak_where_that_is_said():
     base = DenseKernel(np.eye(2)[:, None])
     leaky = MixtureKernel(base, [0.4, 0.0], shares=[[0.5], [0.0]], leaky=True)
-    np.testing.assert_allclose(leaky.row_sums(), [[0.8], [1.0]])
+    assert_close(leaky.row_sums(), [[0.8], [1.0]])
 
 
 def test_stacked_kernels_pass_through_vmap():
@@ -214,9 +217,9 @@ def test_stacked_kernels_pass_through_vmap():
     for make in (DenseKernel, lambda t: ListKernel(scipy.sparse.csr_array(t.reshape(6, 3)), num_actions=2)):
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(make, rows))
         batched = jax.vmap(lambda kernel, v: (kernel.expect(v), kernel.chain(policy).push(v)))(stacked, values)
-        np.testing.assert_allclose(batched[0], [t @ v for t, v in zip(rows, values, strict=True)], atol=1e-14)
+        assert_close(batched[0], [t @ v for t, v in zip(rows, values, strict=True)], atol=1e-14)
         wanted = [v @ t.mean(1) for t, v in zip(rows, values, strict=True)]
-        np.testing.assert_allclose(batched[1], wanted, atol=1e-14)
+        assert_close(batched[1], wanted, atol=1e-14)
 
 
 def test_products_are_differentiable_in_values_and_policies():
@@ -226,7 +229,7 @@ def test_products_are_differentiable_in_values_and_policies():
     slopes = [
         jax.grad(lambda p, k=k: (k.chain(p).expect(value) ** 2).sum())(policy) for k in (lists, DenseKernel(array))
     ]
-    np.testing.assert_allclose(*slopes, atol=1e-12)
+    assert_close(*slopes, atol=1e-12)
 
 
 def test_kernels_work_in_single_precision():

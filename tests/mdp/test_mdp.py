@@ -89,8 +89,8 @@ def test_numbers_of_any_kind_become_doubles():
 @given(worlds())
 def test_every_state_of_a_drawn_world_has_an_action_that_exists(mdp):
     assert mdp.mask.any(-1).all()
-    np.testing.assert_allclose(np.asarray(mdp.kernel.row_sums())[np.asarray(mdp.mask)], 1, atol=1e-12)
-    np.testing.assert_allclose(mdp.initial.sum(), 1, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(mdp.kernel.row_sums())[np.asarray(mdp.mask)], 1, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(mdp.initial.sum(), 1, rtol=0, atol=1e-12)
 
 
 @given(tasks(shapes=((5, 4),)))
@@ -140,7 +140,7 @@ def test_rounding_below_zero_is_cut_off_an_occupancy():
 
 def test_an_initial_distribution_off_by_rounding_is_straightened():
     world = MDP(KERNEL, discount=0.9, initial=[0.5, 0.5 + 5e-11])
-    np.testing.assert_allclose(world.initial.sum(), 1, atol=4e-16)
+    np.testing.assert_allclose(world.initial.sum(), 1, rtol=0, atol=4e-16)
 
 
 def test_a_world_stands_for_the_game_without_an_opponent():

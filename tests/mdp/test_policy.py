@@ -22,7 +22,7 @@ def test_policies_on_available_actions_are_accepted_as_they_are(data):
 
 def test_a_policy_off_by_rounding_is_straightened():
     policy = as_policy([[0.5, 0.5 + 5e-11], [1.0 - 5e-11, 0.0]], WORLD)
-    np.testing.assert_allclose(policy.sum(-1), 1, atol=4e-16)
+    np.testing.assert_allclose(policy.sum(-1), 1, rtol=0, atol=4e-16)
 
 
 @given(worlds())
@@ -37,7 +37,7 @@ def test_a_mixture_weighs_the_player_with_alpha(data, alpha):
     mdp = data.draw(worlds())
     player, opponent = (data.draw(policies(mdp)) for _ in range(2))
     mixed = mixture(jnp.asarray(player), jnp.asarray(opponent), alpha)
-    np.testing.assert_allclose(mixed, alpha * player + (1 - alpha) * opponent, atol=1e-15)
+    np.testing.assert_allclose(mixed, alpha * player + (1 - alpha) * opponent, rtol=0, atol=1e-15)
     as_policy(mixed, mdp)
 
 
@@ -54,10 +54,10 @@ def test_an_alpha_of_every_pair_decides_which_actions_take_effect():
     player, opponent = (rng.dirichlet(np.ones(3), size=4) for _ in range(2))
     alpha, values = rng.random((4, 3)), rng.normal(size=(4, 3))
     mixed = np.asarray(mixture(player, opponent, alpha))
-    np.testing.assert_allclose(mixed.sum(-1), 1, atol=1e-14)
+    np.testing.assert_allclose(mixed.sum(-1), 1, rtol=0, atol=1e-14)
     against = (opponent * values).sum(-1)
     worth = np.asarray(opposed(jnp.asarray(values), jnp.asarray(against), jnp.asarray(alpha)))
-    np.testing.assert_allclose((mixed * values).sum(-1), (player * worth).sum(-1), atol=1e-14)
+    np.testing.assert_allclose((mixed * values).sum(-1), (player * worth).sum(-1), rtol=0, atol=1e-14)
 
 
 @given(st.data())
@@ -66,7 +66,7 @@ def test_dynamics_distance_is_the_largest_row_distance_of_available_pairs(data):
     (one, mask), (two, other_mask) = data.draw(kernels(shape)), data.draw(kernels(shape))
     first, second = MDP(one, discount=0.5, mask=mask), MDP(two, discount=0.5, mask=other_mask)
     rows = np.abs(one - two).sum(-1)
-    np.testing.assert_allclose(dynamics_distance(first, second), rows[mask | other_mask].max(), atol=1e-14)
+    np.testing.assert_allclose(dynamics_distance(first, second), rows[mask | other_mask].max(), rtol=0, atol=1e-14)
     assert dynamics_distance(first, second) == dynamics_distance(second, first)
     assert dynamics_distance(first, second) <= 2 + 1e-12
     assert dynamics_distance(first, first) == 0
@@ -85,5 +85,5 @@ def test_pairs_that_nobody_may_take_do_not_count_as_a_difference():
 def test_policy_distance_is_the_largest_row_distance(data):
     mdp = data.draw(worlds())
     first, second = (jnp.asarray(data.draw(policies(mdp))) for _ in range(2))
-    np.testing.assert_allclose(policy_distance(first, second), np.abs(first - second).sum(-1).max(), atol=1e-15)
+    np.testing.assert_allclose(policy_distance(first, second), np.abs(first - second).sum(-1).max(), rtol=0, atol=1e-15)
     assert policy_distance(first, first) == 0

@@ -20,6 +20,7 @@ The interval is one for 1 - max e(s,a); its lower end is far down if pairs were 
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -29,9 +30,11 @@ from robustirl.demonstrations.dynamics import MOST_ENTRIES, _shares, count_array
 from robustirl.demonstrations.episodes import Demonstrations, require_demonstrations
 from robustirl.demonstrations.occupancy import as_confidence
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, absorbing_states, dynamics_distance
+from robustirl.mdp import MDP, dynamics_distance
+from robustirl.mdp.mdp import absorbing_states
 
 HALF = 0.5  # An outcome is intended if it is at least this likely, relative to the best outcome of the vaguest move.
+LONGEST_SHARE = 0.1  # Of the states: rows with more successors than this are no shorter as lists.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,19 +70,23 @@ class Lists:
 
 def as_lists(mdp: MDP) -> Lists | None:
     """Return the world's kernel as lists, if it is of that kind and its background is faint."""
-    base, noise = mdp.kernel.successor_lists(), mdp.kernel.rank_one()
-    if base is None:
+    matrix, thrown, anywhere = mdp.kernel.split()
+    size, lengths = mdp.mask.shape, np.diff(matrix.indptr)
+    longest = max(int(lengths.max()), 1)
+    if longest > LONGEST_SHARE * mdp.num_states:
         return None
-    weight, anywhere = (np.zeros(mdp.num_states),) * 2 if noise is None else map(np.asarray, noise)
-    places, listed = np.asarray(base.next_states), np.asarray(base.probabilities)
-    exists = np.asarray(mdp.mask) & (listed.sum(-1) > 0)
-    same = places[..., :, None] == places[..., None, :]
-    total = (same * listed[..., None, :]).sum(-1)  # A place that is listed twice has both chances.
-    chances = ((1 - weight)[:, None, None] * total + weight[:, None, None] * anywhere[places]) * exists[..., None]
+    first = np.arange(longest) < lengths[:, None]
+    places, listed = np.zeros(first.shape, np.int64), np.zeros(first.shape)
+    places[first], listed[first] = matrix.indices, matrix.data
+    places, listed, first = (part.reshape(*size, longest) for part in (places, listed, first))
+    anywhere = np.zeros(mdp.num_states) if anywhere is None else anywhere
+    weight = thrown.reshape(size)
+    exists = np.asarray(mdp.mask) & np.asarray(mdp.kernel.available())
+    chances = (listed + weight[..., None] * anywhere[places]) * exists[..., None]
     best = np.where(exists, chances.max(-1), np.inf).min(1)
+    weight = weight.max(-1)
     if (weight * anywhere.max() >= HALF * best).any():
         return None
-    first = ~np.tril(same, -1).any(-1)
     return Lists(places, chances, first, weight, anywhere, exists)
 
 
@@ -415,9 +422,9 @@ def _from_worlds(mdp: MDP, expert_mdp: MDP, confidence: float) -> AlphaEstimate:
             " in the learner's; no alpha can help."
         )
     noisier = 0.0
-    own, others = mdp.kernel.row_reader(), expert_mdp.kernel.row_reader()
+    own, others = mdp.kernel.to_sparse(), expert_mdp.kernel.to_sparse()
     for first, last in _ranges(mdp):
-        rows, expert = np.asarray(own(first, last)), np.asarray(others(first, last))
+        rows, expert = _block(own, first, last, mdp.num_actions), _block(others, first, last, mdp.num_actions)
         top = rows >= rows.max(-1, keepdims=True) - SAME
         lost = ((rows - expert) * top).sum(-1) > SAME
         apart = np.where(lost & np.asarray(mdp.mask)[first:last], np.abs(rows - expert).sum(-1), 0)
@@ -477,13 +484,21 @@ def _blocks(mdp: MDP, sources: Int[np.ndarray, " n"]) -> Iterator[tuple[slice, _
 
     The moves are ordered by source.
     """
-    read, mask = mdp.kernel.row_reader(), np.asarray(mdp.mask)
+    matrix, mask = mdp.kernel.to_sparse(), np.asarray(mdp.mask)
     for first, last in _ranges(mdp):
         begin, end = np.searchsorted(sources, (first, last))
         if begin == end:
             continue
         # A kernel may have rows for moves that are not to be had; they are not among what the learner can do.
-        yield slice(int(begin), int(end)), _Rows(first, read(first, last) * mask[first:last, :, None])
+        yield (
+            slice(int(begin), int(end)),
+            _Rows(first, _block(matrix, first, last, mdp.num_actions) * mask[first:last, :, None]),
+        )
+
+
+def _block(matrix: Any, first: int, last: int, actions: int) -> Float[np.ndarray, "n A S"]:
+    """Return the rows of some states as an array."""
+    return matrix[first * actions : last * actions].toarray().reshape(last - first, actions, -1)
 
 
 def _ranges(mdp: MDP) -> Iterator[tuple[int, int]]:

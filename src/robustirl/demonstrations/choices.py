@@ -9,7 +9,8 @@ from robustirl.demonstrations.episodes import Demonstrations, as_whole_numbers, 
 from robustirl.demonstrations.worlds import all_choices
 from robustirl.envs.recorded import Buses, RecordedEnvironment
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_world
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import as_world
 from robustirl.types import ArrayLike
 
 

@@ -40,7 +40,9 @@ from robustirl._show import ShortRepr
 from robustirl.demonstrations.episodes import Demonstrations, require_demonstrations
 from robustirl.demonstrations.occupancy import as_confidence
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, DenseKernel, absorbing_states
+from robustirl.mdp import MDP
+from robustirl.mdp.dense import DenseKernel
+from robustirl.mdp.mdp import absorbing_states
 
 MOST_ENTRIES = 2**22  # Of an array `[S, A, S]`; larger worlds are not looked at pair by pair.
 RELABEL_GAIN = 3.0  # Nats by which another action must be likelier.

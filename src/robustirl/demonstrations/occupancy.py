@@ -37,7 +37,8 @@ from robustirl._show import ShortRepr
 from robustirl.demonstrations.episodes import Demonstrations, require_demonstrations
 from robustirl.demonstrations.worlds import require_states
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, as_world, require_discount
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import as_world, require_discount
 
 if TYPE_CHECKING:
     import scipy.sparse

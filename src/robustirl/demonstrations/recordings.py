@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, PRNGKeyArray
 
-from robustirl._check import as_count, as_floats, as_list, as_path, one_line, require_finite, short_repr
+from robustirl._check import as_count, as_floats, as_list, as_path, one_line, place, require_finite, short_repr
 from robustirl._files import read_arrays, read_regular, write_arrays
 from robustirl._jax import in_working_precision, single_precision
 from robustirl.control.policies import GaussianPolicy, require_policy
@@ -21,10 +21,10 @@ from robustirl.control.worlds import HostWorld, World, as_key
 from robustirl.demonstrations.episodes import Demonstrations
 from robustirl.demonstrations.others import open_minari
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import require_squares
 from robustirl.types import ArrayLike
 
 MINARI = "minari:"
+LARGEST_TRAINABLE = 1e15  # 10⁸ squares of such numbers are finite in single precision.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,8 +282,19 @@ def as_trainable(given: Any) -> Recordings:
     found = as_recordings(given)
     for what, episodes in (("observation", found.observations), ("action", found.actions or ())):
         for episode, array in enumerate(episodes):
-            require_squares(f"an {what} of episode {episode}", array, np.dtype(np.float32), ("step", "number"))
+            _require_squares(f"an {what} of episode {episode}", array)
     return found
+
+
+def _require_squares(name: str, array: np.ndarray) -> None:
+    """Refuse numbers so large that sums of a hundred million of their squares are infinite in single precision."""
+    bad = ~(np.abs(array) <= LARGEST_TRAINABLE)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidInputError(
+            f"{name} is {float(array[index]):g} at {place(index, ('step', 'number'))}, but training in float32 needs"
+            f" numbers of at most {LARGEST_TRAINABLE:g} in size; scale it."
+        )
 
 
 def as_recordings(given: Any) -> Recordings:

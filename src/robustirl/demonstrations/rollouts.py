@@ -20,7 +20,9 @@ from robustirl._check import as_count, as_floats, as_seed, require_distributions
 from robustirl.demonstrations.episodes import Demonstrations
 from robustirl.envs.gymnasium import require_gymnasium
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, absorbing_states, as_policy, as_world
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import absorbing_states, as_world
+from robustirl.mdp.policy import as_policy
 from robustirl.types import ArrayLike
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from jaxtyping import Float, Int
 
 from robustirl.demonstrations.episodes import Demonstrations
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, absorbing_states, as_world
+from robustirl.mdp import MDP
+from robustirl.mdp.mdp import absorbing_states, as_world
 
 LOST_MASS = 1e-9  # Rounding of a sum of probabilities.
 

@@ -110,7 +110,7 @@ class AbstractKernel(DeviceModule):
         require_same_size(self, other)
         if not concrete(self, other):
             return jnp.abs(self.dense() - other.dense()).sum(-1)
-        (own, weight, anywhere), (theirs, other_weight, elsewhere) = self._split(), other._split()
+        (own, weight, anywhere), (theirs, other_weight, elsewhere) = self.split(), other.split()
         if anywhere is None or elsewhere is None or np.array_equal(anywhere, elsewhere):
             shared = elsewhere if anywhere is None else anywhere
             apart = _distances(own - theirs, weight - other_weight, shared)
@@ -118,7 +118,7 @@ class AbstractKernel(DeviceModule):
             apart = np.asarray(abs(self.to_sparse() - other.to_sparse()).sum(1)).ravel()
         return as_float(apart.reshape(self.num_states, self.num_actions))
 
-    def _split(self) -> "tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray | None]":
+    def split(self) -> "tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray | None]":
         """Return B `[S·A, S]`, w `[S·A]` and u `[S]` with T = B + w uᵀ; u is None where w is zero."""
         return self.to_sparse(), np.zeros(self.num_states * self.num_actions), None
 

@@ -140,13 +140,13 @@ class MixtureKernel(AbstractKernel):
     def to_sparse(self) -> "scipy.sparse.csr_array":
         import scipy.sparse  # Here, so that `import robustirl` stays light.
 
-        matrix, thrown, distribution = self._split()
+        matrix, thrown, distribution = self.split()
         if distribution is None:
             return matrix
         require_dense(self.num_states, 2 * self.num_states * self.num_actions)
         return scipy.sparse.csr_array(matrix.toarray() + thrown[:, None] * distribution)
 
-    def _split(self) -> "tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray | None]":
+    def split(self) -> "tuple[scipy.sparse.csr_array, np.ndarray, np.ndarray | None]":
         import scipy.sparse
 
         base, weights = self.base.to_sparse(), np.asarray(self.weights, float)
