@@ -49,11 +49,11 @@ def process(words, **options):
 
 def test_a_fit_writes_a_folder_and_a_page_can_be_made_anew(world, answer):
     found = answer(FIT)
-    names = ["model.npz", "page.html", "policy.csv", "report.json", "report.txt", "reward.csv", "weights.csv"]
+    names = ["model.npz", "page.html", "report.json", "report.txt", "states.csv", "weights.csv"]
     assert sorted(path.name for path in (world / "found").iterdir()) == names
     assert found["report"] == json.loads((world / "found" / "report.json").read_text())
     assert not found["interrupted"]
-    policy = np.loadtxt(world / "found" / "policy.csv", delimiter=",", skiprows=1)[:, 1:]
+    policy = np.loadtxt(world / "found" / "states.csv", delimiter=",", skiprows=1)[:, 1:3]
     np.testing.assert_allclose(policy, RobustIRL.load(world / "found" / "model.npz").policy_)
     page = (world / "found" / "page.html").read_text()
     assert answer("page found --out again.html")["files"] == ["again.html"]

@@ -4,13 +4,10 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import tyro
 
 from robustirl.cli.options import WORLDS, Output, Table, World, find_environment
 from robustirl.errors import InvalidInputError
-
-MAX_SHOWN_STATES = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Inspect(Output, Table):
         """Print what the demonstrations hold."""
         environment = None if self.env is None else find_environment(self.env, None, self.allow_import, {})
         demonstrations, note = self.load(self.file, environment)
-        self.say(f"{note}\n{_visits(demonstrations)}")
+        self.say(note)
         self.answer(
             episodes=len(demonstrations),
             transitions=demonstrations.num_transitions,
@@ -124,22 +121,6 @@ class Convert(Output, Table):
         self.say(note)
         _save(self, demonstrations, self.target)
         return 0
-
-
-def _visits(demonstrations: Any) -> str:
-    """Return a table of the states that are visited most."""
-    from robustirl.report.report import aligned
-
-    states, places, counts = np.unique(demonstrations.states, return_inverse=True, return_counts=True)
-    starts = np.bincount(places[demonstrations.offsets[:-1]], minlength=states.size)
-    ends = np.bincount(places[demonstrations.offsets[1:] - 1], minlength=states.size)
-    names = demonstrations.state_names
-    rows = [("state", "visits", "share", "starts", "ends")]
-    for i in np.argsort(-counts, kind="stable")[:MAX_SHOWN_STATES].tolist():
-        name = str(states[i]) if names is None else names[states[i]]
-        rows.append((name, f"{counts[i]}", f"{counts[i] / counts.sum():.1%}", f"{starts[i]}", f"{ends[i]}"))
-    more = f"\n  and {states.size - MAX_SHOWN_STATES} further states" if states.size > MAX_SHOWN_STATES else ""
-    return "\n".join(aligned(rows)) + more
 
 
 def _save(command: Output, demonstrations: Any, path: Path) -> None:

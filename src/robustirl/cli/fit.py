@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from robustirl.cli.options import Output, Table, World
+from robustirl.cli.options import Output, Table, World, parse_columns
 from robustirl.errors import InvalidInputError
 
 MODEL, REPORT, PAGE = "model.npz", "report.json", "page.html"
@@ -27,8 +27,8 @@ class Fit(Output, Table, World):
         robustirl fit --env world.npz --demos log.csv --objective likelihood --reward linear --out found
         robustirl fit --env FrozenLake-v1 --env-arg is_slippery=false --demos minari:me/lake-v0 --out found
 
-    The folder gets model.npz (read it with RobustIRL.load), page.html, report.json, report.txt, weights.csv,
-    policy.csv and reward.csv, or nothing at all. The exit status is 1 if a check failed. Ctrl-C keeps the best fit so
+    The folder gets model.npz (read it with RobustIRL.load), page.html, report.json, report.txt, weights.csv and
+    states.csv, or nothing at all. The exit status is 1 if a check failed. Ctrl-C keeps the best fit so
     far in the folder, if there is one, with exit status 130.
     """
 
@@ -50,13 +50,6 @@ class Fit(Output, Table, World):
     or `env` for the classes that the environment knows."""
     steps: int | None = None
     """The largest number of parameter updates."""
-    tolerance: float | None = None
-    """Stop once the occupancy gap is this small."""
-    tail: Literal["chain", "hold", "renormalize"] = "chain"
-    """What follows the last state of a truncated episode: chain continues with the empirical transition rates, hold
-    repeats the last state, renormalize drops what is unseen."""
-    seed: int = 0
-    """For the first weights of a reward network."""
 
     def run(self) -> int:
         """Learn, and write the folder."""
@@ -66,14 +59,14 @@ class Fit(Output, Table, World):
         from robustirl.report import report_fit
 
         robustirl.enable_cache()
-        options = {name: getattr(self, name) for name in ("steps", "tolerance") if getattr(self, name) is not None}
+        options: dict[str, Any] = {} if self.steps is None else {"steps": self.steps}
         with new_folder(self.out) as folder:
             environment = self.environment()
             world = environment.mdp(self.noise, self.noise_model)
             demonstrations, note = self.load(self.demos, environment)
             reward = self._reward(environment, world, demonstrations)
             model = RobustIRL(
-                self.alpha, reward=reward, objective=self.objective, penalty=self.penalty, tail=self.tail,
+                self.alpha, reward=reward, objective=self.objective, penalty=self.penalty,
                 progress=self.shows_progress, throw=False, **options,
             )  # fmt: skip
             interrupted = False
@@ -102,7 +95,7 @@ class Fit(Output, Table, World):
             return rewards.classes(labels)
         return rewards.make_reward_model(
             self.reward or environment.reward_model, world.num_states, environment.features,
-            num_actions=world.num_actions, feature_names=environment.feature_names, seed=self.seed,
+            num_actions=world.num_actions, feature_names=environment.feature_names,
             world=environment.name,
         )  # fmt: skip
 
@@ -117,26 +110,21 @@ class Fit(Output, Table, World):
 
 def class_labels(path: Path, column: str, columns: Sequence[str], names: Sequence[str] | None, size: int) -> list[str]:
     """Return the class of every state by a column of a table; states that it does not show are a class of their own."""
-    from robustirl.cli.options import parse_columns
+    from robustirl.demonstrations.tables import pandas_module
 
-    if path.suffix not in (".csv", ".tsv", ".parquet"):
+    if path.suffix not in (".csv", ".parquet"):
         raise InvalidInputError(f"--classes {column} needs a table (.csv, .parquet), but {path} is none.")
-    import pandas
-
-    read = pandas.read_parquet if path.suffix == ".parquet" else lambda p: pandas.read_csv(p, comment="#", sep=None, engine="python")  # fmt: skip  # noqa: E501
-    table = read(path)
-    own = (parse_columns(columns) or {}).get("state", "state")
+    pandas = pandas_module()
+    table = pandas.read_parquet(path) if path.suffix == ".parquet" else pandas.read_csv(path, comment="#")
     if column not in table:
         raise InvalidInputError(f"--classes is {column!r}, but {path} has the columns {', '.join(map(str, table))}.")
-    pairs = table[[own, column]].astype(str).drop_duplicates()
-    twice = pairs[own].duplicated()
-    if twice.any():
-        raise InvalidInputError(
-            f"state {pairs[own][twice].iloc[0]} is in two classes of the column {column!r} of {path}."
-        )
-    labels = dict(zip(pairs[own], pairs[column], strict=True))
-    numbered = [str(state) for state in range(size)] if names is None else list(names)
-    return [labels.get(name, "not in the demonstrations") for name in numbered]
+    state = (parse_columns(columns) or {}).get("state", "state")
+    labels: dict[str, str] = {}
+    for name, label in table[[state, column]].drop_duplicates().astype(str).itertuples(index=False):
+        if labels.setdefault(name, label) != label:
+            raise InvalidInputError(f"state {name} of {path} is in two classes, {labels[name]!r} and {label!r}.")
+    numbered = range(size) if names is None else names
+    return [labels.get(str(name), "not in the demonstrations") for name in numbered]
 
 
 def _write(folder: Path, model: Any, report: Any, environment: Any) -> None:
@@ -149,16 +137,13 @@ def _write(folder: Path, model: Any, report: Any, environment: Any) -> None:
     report.page(folder / PAGE)
     rows = [dataclasses.astuple(weight) for weight in report.weights]
     _write_csv(folder / "weights.csv", [field.name for field in dataclasses.fields(report.weights[0])], rows)
-    policy = np.asarray(model.policy_, dtype=float)
-    states, actions = environment.state_names, environment.action_names
-    names = [str(s) for s in range(len(policy))] if states is None else states
-    words = [f"probability_{a}" for a in range(policy.shape[1])] if actions is None else [f"p({a})" for a in actions]
-    _write_csv(folder / "policy.csv", ["state", *words], ([name, *row] for name, row in zip(names, policy.tolist(), strict=True)))  # fmt: skip  # noqa: E501
-    reward = np.asarray(model.reward_, dtype=float).reshape(len(policy), -1)
-    paid = ["reward"] if reward.shape[1] == 1 else [f"reward_{a}" for a in range(reward.shape[1])]
-    numbers = np.column_stack([reward, model.fit_.expert_occupancy, model.fit_.occupancy]).tolist()
-    head = ["state", *paid, "expert_occupancy", "occupancy"]
-    _write_csv(folder / "reward.csv", head, ([name, *row] for name, row in zip(names, numbers, strict=True)))
+    policy, reward = (np.asarray(x, dtype=float) for x in (model.policy_, model.reward_))
+    size, count = policy.shape
+    states, actions = environment.state_names or range(size), environment.action_names or range(count)
+    paid = ["reward"] if reward.ndim == 1 else [f"reward({action})" for action in actions]
+    head = ["state", *(f"probability({action})" for action in actions), *paid, "expert_occupancy", "occupancy"]
+    numbers = np.column_stack([policy, reward, model.fit_.expert_occupancy, model.fit_.occupancy]).tolist()
+    _write_csv(folder / "states.csv", head, ([name, *row] for name, row in zip(states, numbers, strict=True)))
 
 
 def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
