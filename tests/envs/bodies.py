@@ -6,9 +6,6 @@ import pytest
 
 installed = importlib.util.find_spec("mujoco") is not None
 needs_mujoco = pytest.mark.skipif(not installed, reason="mujoco is not installed")
-needs_mjx = pytest.mark.skipif(
-    not installed or importlib.util.find_spec("mujoco.mjx") is None, reason="mujoco-mjx is not installed"
-)
 
 
 def rod(length: float = 1.0, geometry: str = "capsule", height: float = 2.0) -> str:

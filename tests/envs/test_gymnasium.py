@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robustirl.envs import from_gymnasium_vector
 from robustirl.envs.gymnasium import VectorWorld, _actions_of, _flattener, from_gymnasium
 from robustirl.errors import InvalidInputError
-from robustirl.planning import Temperatures, policy_value
+from robustirl.planning import Temperatures
 from tests.planners import value_iteration
 from tests.strategies import generators, undisturbed_randomness
 
@@ -77,35 +77,6 @@ def test_outcomes_listed_twice_are_merged():
     row = env.outcomes.dense()[0, 0]
     np.testing.assert_allclose(row[[0, 4]], [2 / 3, 1 / 3])
     assert (env.outcomes.probabilities[0, 0] > 0).sum() == 2
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"is_slippery": False}, {"success_rate": 0.8}, {"reward_schedule": (3, -2, -1)}]
-)
-def test_the_reward_of_states_values_policies_alike(options):
-    env = from_gymnasium("FrozenLake-v1", discount=0.9, **options)
-    goal, hole, ice = options.get("reward_schedule", (1, 0, 0))
-    letters = gymnasium.make("FrozenLake-v1").unwrapped.desc.ravel()
-    entry = np.array([{b"G": goal, b"H": hole}.get(letter, ice) for letter in letters])
-    assert env.state_reward is not None
-    policy = np.random.default_rng(0).dirichlet(np.ones(4), size=16)
-    pairs, states = (np.asarray(policy_value(env.mdp(), policy, r)) for r in (env.reward, env.state_reward))
-    np.testing.assert_allclose(states, pairs + entry / 0.9, atol=1e-12)
-
-
-def test_the_reward_of_states_is_as_good_in_another_world():
-    # Learned from the dry table, it prefers policies on slippery ice as the slippery table does.
-    dry, wet = (from_gymnasium("FrozenLake-v1", is_slippery=slippery) for slippery in (False, True))
-    assert dry.state_reward is not None
-    assert wet.state_reward is not None
-    np.testing.assert_allclose(dry.state_reward, wet.state_reward)
-    pairs, states = (value_iteration(wet.mdp(), r, temperatures=GREEDY).value for r in (wet.reward, dry.state_reward))
-    np.testing.assert_allclose(states - pairs, np.eye(16)[15] / DISCOUNT, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["CliffWalking-v1", "Taxi-v4"])
-def test_where_no_reward_of_states_is_as_good_there_is_none(name):
-    assert from_gymnasium(name).state_reward is None
 
 
 class Tabled(gymnasium.Env):

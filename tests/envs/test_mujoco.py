@@ -1,15 +1,13 @@
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
 # pyright: reportOptionalSubscript=false, reportMissingImports=false
-"""MuJoCo's worlds: what factors change, steps of both engines beside MuJoCo's own and Gymnasium's."""
+"""MuJoCo's worlds: what factors change, steps beside MuJoCo's own and Gymnasium's."""
 
 import concurrent.futures
-import copy
 import os
 import pickle
 import sys
 from pathlib import Path
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +27,7 @@ from robustirl.envs.mujoco_models import (
     require_mujoco,
 )
 from robustirl.errors import InvalidInputError
-from tests.envs.bodies import needs_mjx, needs_mujoco, rod
+from tests.envs.bodies import needs_mujoco, rod
 
 
 @needs_mujoco
@@ -59,73 +57,18 @@ def _doubled_density(model) -> str:
     return file.read_text().replace("<geom conaffinity", '<geom density="2000" conaffinity', 1)
 
 
-@needs_mjx
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_a_step_of_mjx_is_that_of_mujocos_own_engine():
-    import mujoco
-
-    world = module.mujoco_world("inverted-double-pendulum", mass=1.5, engine="mjx")
-    model = copy.deepcopy(world.equations.model)  # Worlds share it.
-    for name in ("body_mass", "body_inertia", "body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0"):
-        getattr(model, name)[:] = world.parameters["model"][name]
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:], data.ctrl[:] = [0.1, 0.05, -0.1], [0.2, -0.1, 0.3], 0.3
-    state = jnp.concatenate([jnp.asarray(data.qpos), jnp.asarray(data.qvel), jnp.zeros(3), jnp.zeros(1)])
-    for _ in range(5):
-        mujoco.mj_step(model, data)
-    after = np.asarray(world.step(state, jnp.array([0.3]), jnp.zeros(1)))
-    np.testing.assert_allclose(after[:6], np.concatenate([data.qpos, data.qvel]), rtol=1e-5, atol=1e-6)
-    physics.require_difference(world, world.changed(mass=1.0))
-
-
-@needs_mujoco
-@pytest.mark.filterwarnings("ignore")
-def test_steps_of_the_contact_solver_are_those_asked_for():
-    # MuJoCo's own solver stops when it has converged; one hundred steps are its limit.
-    told = {("mjx", None): (4, 8), ("mujoco", None): (100, 50), ("mjx", (1, 4)): (1, 4), ("mujoco", (1, 4)): (1, 4)}
-    for (engine, given), expected in told.items():
-        option = module.mujoco_world("hopper", fast=True, iterations=given, engine=engine).equations.model.opt
-        assert (option.iterations, option.ls_iterations, option.integrator) == (*expected, 0)
-    assert module.mujoco_world("hopper", iterations=[1, 4]).equations.model.opt.integrator == 1
-
-
-@needs_mjx
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("length", [1.0, 1.5])
-def test_both_engines_take_the_same_steps_of_a_body_of_ones_own(tmp_path, length):
-    """With activations, a contact that the file names, joints beside the origins of their bodies, and each factor."""
-    (tmp_path / "rod.xml").write_text(rod(height=0.5 * length).replace('type="plane"', 'type="plane" friction="0.5"'))
-    given = {"mass": 1.5, "damping": 2.0, "friction": 0.5, "gravity": 0.8, "length": length}
-    worlds = [
-        module.mujoco_world(
-            MujocoEquations("rod", tmp_path / "rod.xml", frame_skip=2, iterations=(50, 50), engine=engine), **given
-        )
-        for engine in ("mujoco", "mjx")
-    ]
-    states = [np.asarray(world.initial(key=jax.random.key(0))) for world in worlds]
-    steps = [eqx.filter_jit(world.step) for world in worlds]
-    for index in range(60):
-        action = np.array([0.3, 1.0 if index < 30 else -1.0])
-        states = [step(state, action, np.zeros(1)) for step, state in zip(steps, states, strict=True)]
-    ours, theirs = (np.asarray(state)[:6] for state in states)
-    assert abs(ours[4]) > 0.1  # The slow motor is on.
-    np.testing.assert_allclose(ours[:5], theirs[:5], rtol=1e-6, atol=1e-7)
-
-
 @needs_mujoco
 def test_a_world_is_that_of_the_file_as_it_is_now(tmp_path, monkeypatch):
     for folder, height in (("a", 2.0), ("b", 3.0)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "rod.xml").write_text(rod(height=height))
     monkeypatch.chdir(tmp_path / "a")
-    first = module.mujoco_world("rod.xml", engine="mujoco")
-    assert module.mujoco_world("rod.xml", engine="mujoco").equations is first.equations  # And its programs.
+    first = module.mujoco_world("rod.xml")
+    assert module.mujoco_world("rod.xml").equations is first.equations  # And its programs.
     monkeypatch.chdir(tmp_path / "b")
-    other = module.mujoco_world("rod.xml", engine="mujoco")
+    other = module.mujoco_world("rod.xml")
     Path("rod.xml").write_text(rod(height=4.0))
-    changed = module.mujoco_world("rod.xml", engine="mujoco")
+    changed = module.mujoco_world("rod.xml")
     assert [world.parameters["model"]["body_pos"][1, 2] for world in (first, other, changed)] == [2.0, 3.0, 4.0]
 
 
@@ -133,7 +76,7 @@ def test_a_world_is_that_of_the_file_as_it_is_now(tmp_path, monkeypatch):
 def test_factors_that_leave_no_numbers_are_refused(tmp_path, refused):
     (tmp_path / "rod.xml").write_text(rod())
     with refused("with {'length': 1e+30}, rod has numbers in body_inertia that single precision does not hold"):
-        module.mujoco_world(tmp_path / "rod.xml", engine="mujoco", length=1e30)
+        module.mujoco_world(tmp_path / "rod.xml", length=1e30)
 
 
 @needs_mujoco
@@ -247,16 +190,15 @@ def _plain_steps(model, state, action, frame_skip):
 def test_steps_are_mujocos_for_every_model_of_a_batch():
     model, engine = _engine(rod(height=0.45), frame_skip=3)  # It touches the floor.
     rng = np.random.default_rng(0)
-    states, actions = rng.normal(0, 0.3, (2, 4, 7)), rng.uniform(-1, 1, (2, 4, 2))
+    states, actions = rng.normal(0, 0.3, (2, 4, 5)), rng.uniform(-1, 1, (2, 4, 2))
     states[..., 0] = rng.uniform(-0.05, 0.05, (2, 4))
     factors = np.stack(np.broadcast_arrays(np.array([[0.5], [2.0]]), np.array([1.0, 2.0, 1.5, 1.0])), -1)
     after = engine.advance(("mass", "friction"), states, actions, factors)
-    assert after.shape == (2, 4, 7)
-    assert (after[..., 5:] == 0).all()  # The two numbers of MJX's solver.
+    assert after.shape == (2, 4, 5)
     for place in np.ndindex(2, 4):
         own = change_model(model, dict(zip(("mass", "friction"), factors[place], strict=True)))
-        expected = _plain_steps(own, states[place][:5], actions[place], 3)
-        np.testing.assert_allclose(after[place][:5], expected, rtol=1e-12, atol=1e-13)
+        expected = _plain_steps(own, states[place], actions[place], 3)
+        np.testing.assert_allclose(after[place], expected, rtol=1e-12, atol=1e-13)
     assert np.abs(after[0, 0] - engine.advance(("mass", "friction"), states, actions, factors[::-1])[0, 0]).max() > 1e-4
     single = engine.advance(("mass", "friction"), *(part.astype(np.float32) for part in (states, actions, factors)))
     assert single.dtype == np.float32
@@ -267,7 +209,7 @@ def test_a_longer_rod_is_held_by_the_floor_at_its_own_end():
     """Contacts are looked for within bounds: with those of the usual rod it would sink until its middle came near."""
     for length in (1.0, 2.5):
         model, engine = _engine(rod(height=1.3), frame_skip=400)
-        state = np.zeros((1, 7))
+        state = np.zeros((1, 5))
         for _ in range(4):
             state = engine.advance(("length",), state, np.zeros((1, 2)), np.full((1, 1), length))
         assert model.body_pos[1, 2] + state[0, 0] == pytest.approx(0.1 + 0.4 * length, abs=5e-3)
@@ -276,7 +218,7 @@ def test_a_longer_rod_is_held_by_the_floor_at_its_own_end():
 def test_unstable_simulations_are_no_numbers_and_say_nothing(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     _, engine = _engine(rod())
-    states = np.zeros((3, 7))
+    states = np.zeros((3, 5))
     states[1, 2], states[2, 3] = np.nan, 1e30
     after = engine.advance(("mass",), states, np.zeros((3, 2)), np.ones((3, 1)))
     assert np.isfinite(after[0]).all()
@@ -294,7 +236,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         _, engine = _engine(rod(height=0.45))
         rng = np.random.default_rng(1)
         results.append(
-            engine.advance(("mass",), rng.normal(0, 0.1, (50, 7)), rng.normal(0, 1, (50, 2)), np.ones((50, 1)))
+            engine.advance(("mass",), rng.normal(0, 0.1, (50, 5)), rng.normal(0, 1, (50, 2)), np.ones((50, 1)))
         )
         assert len(engine._threads()[1]) == int(count)
     np.testing.assert_array_equal(results[0], results[1])
@@ -305,12 +247,12 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 
 
 def own_rod():
-    return MujocoEquations("rod", require_mujoco().MjModel.from_xml_string(rod()), engine="mujoco")
+    return MujocoEquations("rod", require_mujoco().MjModel.from_xml_string(rod()))
 
 
 @needs_mujoco
 def test_an_engine_that_has_stepped_is_pickled_without_its_threads():
-    state, action = np.zeros((1, 7)), np.ones((1, 2))
+    state, action = np.zeros((1, 5)), np.ones((1, 2))
     world = module.mujoco_world(own_rod())
     engine = world.equations._native
     before = engine.advance(("mass",), state, action, np.full((1, 1), 2.0))
@@ -368,11 +310,11 @@ def test_a_state_that_arrays_do_not_hold_is_refused():
 def test_steps_are_gymnasiums(name, identity):
     import gymnasium
 
-    world, env = module.mujoco_world(name, engine="mujoco"), gymnasium.make(identity).unwrapped
+    world, env = module.mujoco_world(name), gymnasium.make(identity).unwrapped
     seen, rng = env.reset(seed=1)[0], np.random.default_rng(2)
     width, ended = world.features(world.initial(key=jax.random.key(0))).shape[0], False
     size = env.model.nq + env.model.nv
-    state = np.concatenate([env.data.qpos, env.data.qvel, np.zeros(env.model.nv + 1)])
+    state = np.concatenate([env.data.qpos, env.data.qvel, np.zeros(1)])
     np.testing.assert_allclose(world.features(state), seen[:width], atol=1e-12)
     for _ in range(30):
         action = rng.uniform(env.action_space.low, env.action_space.high)
@@ -391,7 +333,7 @@ def test_steps_are_gymnasiums(name, identity):
 
 @pytest.mark.filterwarnings("ignore")
 def test_policies_are_measured_in_worlds_of_different_mass_at_once():
-    worlds = [module.mujoco_world("inverted-pendulum", fast=True, mass=mass, engine="mujoco") for mass in (0.5, 1, 2)]
+    worlds = [module.mujoco_world("inverted-pendulum", fast=True, mass=mass) for mass in (0.5, 1, 2)]
     key = jax.random.key(3)
     policy = network_policy(4, 1, hidden=(4,), deviation=2.0, key=key)
     options = {"episodes": 4, "horizon": 60, "mean_action": False}
@@ -412,9 +354,6 @@ def test_policies_are_measured_in_worlds_of_different_mass_at_once():
         ({"mass:arm": 0.0}, "mass:arm of rod is 0.0, but a factor above 0"),
         ({"mass": 1e300}, "but a factor above 0 that single precision holds"),
         ({"mass": True}, "mass of rod is True"),
-        ({"iterations": (0, 4)}, "iterations[0] is 0"),
-        ({"iterations": "fast"}, "iterations is 'fast', but two counts"),
-        ({"engine": "bullet"}, "engine is 'bullet', but one of mujoco, mjx is needed"),
         ({"which": "hoper"}, "neither a file nor one of inverted-double-pendulum"),
         ({"which": "broken.xml"}, "is no model that MuJoCo reads"),
         ({"which": "still.xml"}, "the model has no actuators"),
@@ -437,7 +376,7 @@ def test_worlds_of_two_files_are_told_apart_by_what_they_do(tmp_path, refused):
         for height in (2.0, 0.45):  # In the air, and on the floor.
             path = tmp_path / f"rod-{friction}-{height}.xml"
             path.write_text(rod(height=height).replace('friction="0.8 0.8"', f'friction="{friction} {friction}"'))
-            worlds[friction, height] = module.mujoco_world(path, engine="mujoco")
+            worlds[friction, height] = module.mujoco_world(path)
     physics.require_difference(worlds[0.4, 0.45], worlds[0.4, 2.0])
     with refused("move alike", "pair_friction"):
         physics.require_difference(worlds[0.4, 2.0], worlds[0.9, 2.0])

@@ -8,15 +8,8 @@ with the flag and without it (Taxi, whose states after a delivery are tabulated 
 that end the episode lead to one more state instead, numbered last (`end`). Either way the values of all states that are
 not absorbing are those of the table.
 
-The reward is R(s,a) = Σ p r, `[S, A]`, which has the values of the table exactly, at this table's dynamics. Inverse
-reinforcement learning looks for rewards of states alone, so `state_reward` gives one of those that is as good, where
-there is one. If r depends on the state entered only, r = d(s'), then
-
-    R(s) = d(s) / γ,    and (1-γ) d(s) / γ, at every step, in an absorbing state,
-
-makes the value of every policy V(s) + d(s) / γ: another origin for each state, and so the same preference among
-policies, in whatever way the world moves. FrozenLake has such a reward; CliffWalking, where a fall and a step back both
-enter the start, and Taxi, which punishes idle actions, have none (`robustirl.envs.toy_text` rearranges the former).
+The reward is R(s,a) = Σ p r, `[S, A]`, which has the values of the table exactly, at this table's dynamics
+(`robustirl.envs.toy_text` has FrozenLake and CliffWalking with rewards of states).
 
 A vector environment steps itself in Python, on the CPU. Nothing of it is traced, so any environment whose observations
 and actions are numbers will do: observations are Boxes or Discrete (as one-hot vectors), flattened; actions are Boxes,
@@ -82,7 +75,7 @@ def from_gymnasium(
             made.close()
     size, actions = len(start), 1 + max(action for _, action in table)
     ends = _ending_states(table, start)
-    outcomes, rewards, landing = _assemble(table, size, actions, ends)
+    outcomes, rewards = _assemble(table, size, actions, ends)
     extra = len(outcomes.next_states) - size
     return TabularEnvironment(
         name or given,
@@ -90,7 +83,6 @@ def from_gymnasium(
         rewards=rewards,
         initial=np.append(start, np.zeros(extra)),
         discount=discount,
-        state_reward=_state_reward(rewards, landing, outcomes, discount),
         last=size if extra else None,
     )
 
@@ -178,19 +170,13 @@ def _needs_end(table: Table, ends: set[int]) -> bool:
     )
 
 
-def _assemble(
-    table: Table, size: int, actions: int, ends: set[int]
-) -> tuple[Outcomes, np.ndarray, dict[int, set[float]]]:
-    """Return outcomes, R(s,a) and the rewards met on entering each state.
-
-    Ended episodes lead to absorbing states.
-    """
+def _assemble(table: Table, size: int, actions: int, ends: set[int]) -> tuple[Outcomes, np.ndarray]:
+    """Return outcomes and R(s,a); ended episodes lead to absorbing states."""
     end = size  # The number of the extra state, should it be needed.
     total = size + _needs_end(table, ends)
     depth = max(map(len, table.values()))
     next_states = np.zeros((total, actions, depth), dtype=int) + np.arange(total)[:, None, None]
     probabilities, rewards = np.zeros((total, actions, depth)), np.zeros((total, actions))
-    landing: dict[int, set[float]] = {}
     for (state, action), outcomes in table.items():
         if state in ends:
             continue
@@ -198,22 +184,8 @@ def _assemble(
             goal = end if ended and successor not in ends else successor
             next_states[state, action, place], probabilities[state, action, place] = goal, probability
             rewards[state, action] += probability * reward
-            landing.setdefault(goal, set()).add(reward)
     probabilities[[*ends, *range(size, total)], :, 0] = 1
-    return Outcomes(next_states, probabilities), rewards, landing
-
-
-def _state_reward(
-    rewards: np.ndarray, landing: dict[int, set[float]], outcomes: Outcomes, discount: float
-) -> np.ndarray | None:
-    """Return a reward of states that is as good as R(s,a) by the module's formula, or None."""
-    if np.all(rewards == rewards[:, :1]):
-        return rewards[:, 0]
-    if not 0 < discount < 1 or any(len(met) > 1 for met in landing.values()):
-        return None
-    size = len(rewards)
-    entry = np.array([next(iter(landing.get(state, {0.0}))) for state in range(size)])
-    return np.where(outcomes.never_left(), 1 - discount, 1.0) * entry / discount
+    return Outcomes(next_states, probabilities), rewards
 
 
 DEFAULT_HORIZON = 1000

@@ -5,9 +5,7 @@ holds for `friction` (of geometries), `damping` (of joints) and `length` (of bod
 geometries, lengthwise). Constants that MuJoCo derives from them are computed anew before a world is used
 (`mujoco_models`), and are arrays of the world: worlds of different mass stack into one batch.
 
-Two engines take the steps. `mujoco` is MuJoCo's own, in threads of the CPU. `mjx` is compiled with everything else by
-XLA and made for accelerators. On a CPU the first is several times as fast. The state is (q, q̇, activations of
-actuators, the accelerations that the contact solver of MJX starts from).
+MuJoCo's own engine takes the steps, in threads of the CPU. The state is (q, q̇, activations of actuators).
 
 The worlds with names have the rules and model files of Gymnasium's version 5, with two differences in the inverted
 double pendulum: its observation leaves out the constraint force, which is no function of positions and velocities, and
@@ -18,7 +16,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -34,11 +32,9 @@ from robustirl.envs.mujoco_models import (
     action_bounds,
     arrays_of_model,
     as_integrator,
-    as_iterations,
     change_model,
     content_of,
     load_model,
-    require_mjx,
     require_mujoco,
 )
 from robustirl.envs.physics import Equations, Parameters, PhysicsWorld
@@ -46,8 +42,6 @@ from robustirl.errors import InvalidInputError
 from robustirl.mdp.mdp import require_discount
 from robustirl.types import ArrayLike
 
-Engine = Literal["mujoco", "mjx"]
-ENGINES: tuple[Engine, ...] = ("mujoco", "mjx")
 LEAST_FACTOR, LARGEST_FACTOR = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 """What training holds, which is done in single precision."""
 
@@ -66,9 +60,7 @@ class MujocoEquations(Equations):
         terminal: Whether an episode ends, of (q, q̇); never by default.
         noise: First states are the model's, with q and q̇ moved uniformly by up to this.
         horizon: The usual number of steps of an episode.
-        iterations: Steps of the contact solver and of its line search; the model's own if None.
         integrator: `euler`, `rk4` or `implicitfast`; the model's own if None. Runge-Kutta takes four times as long.
-        engine: What takes the steps, `mujoco` or `mjx`; by default `mujoco` on a CPU and `mjx` on an accelerator.
     """
 
     signed: ClassVar[frozenset[str]] = frozenset()
@@ -84,19 +76,12 @@ class MujocoEquations(Equations):
         terminal: Signal | None = None,
         noise: float = 0.005,
         horizon: int = 1000,
-        iterations: tuple[int, int] | None = None,
         integrator: str | None = None,
-        engine: Engine | None = None,
     ):
         mujoco = require_mujoco()
         self.name: str = name
         self.horizon: int = as_count("the horizon", horizon, 1)
-        self.engine: Engine = as_engine(engine)
-        if self.engine == "mjx":
-            require_mjx()
         self.model: Any = load_model(model)
-        if iterations is not None:
-            self.model.opt.iterations, self.model.opt.ls_iterations = as_iterations(iterations)
         if integrator is not None:
             self.model.opt.integrator = as_integrator(mujoco, integrator)
         self.frame_skip: int = as_count("frame_skip", frame_skip, 1)
@@ -109,9 +94,8 @@ class MujocoEquations(Equations):
         self.bodies: tuple[str, ...] = tuple(self.model.body(index).name for index in range(self.model.nbody))
         self.defaults: Mapping[str, float] = dict.fromkeys(FACTORS, 1.0)
         self.bounds: tuple[np.ndarray, np.ndarray] = action_bounds(self.model)
-        self._native: NativeEngine | None = None
-        if self.engine == "mujoco":
-            self._native = NativeEngine(name, self.model, self.frame_skip, functools.partial(change_model, self.model))
+        change = functools.partial(change_model, self.model)
+        self._native: NativeEngine = NativeEngine(name, self.model, self.frame_skip, change)
 
     def __deepcopy__(self, memo: object) -> "MujocoEquations":
         return self  # It does not change, and worlds of one batch share it.
@@ -142,43 +126,26 @@ class MujocoEquations(Equations):
                 )
         return {**numbers, "model": arrays}
 
-    def _split(self, state: Float[Array, " n"]) -> tuple[Float[Array, " q"], Float[Array, " v"], Array, Array]:
-        """Return positions, velocities, activations, and what the contact solver starts from."""
-        ends = np.cumsum([self.model.nq, self.model.nv, self.model.na])
-        return state[: ends[0]], state[ends[0] : ends[1]], state[ends[1] : ends[2]], state[ends[2] :]
+    def _split(self, state: Float[Array, " n"]) -> tuple[Float[Array, " q"], Float[Array, " v"]]:
+        """Return positions and velocities."""
+        return state[: self.model.nq], state[self.model.nq : self.model.nq + self.model.nv]
 
     def initial(self, key: PRNGKeyArray, params: Parameters) -> Float[Array, " n"]:
         del params
         size = self.model.nq + self.model.nv
         start = jnp.concatenate([as_float(self.model.qpos0), jnp.zeros(self.model.nv, dtype=float)])
         moved = start + jax.random.uniform(key, (size,), minval=-self.noise, maxval=self.noise, dtype=float)
-        return jnp.concatenate([moved, jnp.zeros(self.model.na + self.model.nv, dtype=float)])
+        return jnp.concatenate([moved, jnp.zeros(self.model.na, dtype=float)])
 
     def transition(self, state: Float[Array, " n"], action: Float[Array, " a"], params: Parameters) -> Array:
-        if self._native is None:
-            return self._step_by_mjx(state, action, params)
         names = tuple(name for name in params if name != "model")
         factors = jnp.stack([jnp.asarray(params[name], dtype=float) for name in names])
         shape = jax.ShapeDtypeStruct(state.shape, state.dtype)
         return call_on_host(self._native.advance_with(names), shape, state, action, factors)
 
-    def _step_by_mjx(self, state: Float[Array, " n"], action: Float[Array, " a"], params: Parameters) -> Array:
-        mjx = require_mjx()
-        base, arrays = mjx.put_model(self.model), dict(params["model"])  # In the current precision.
-        gravity = jnp.asarray(arrays.pop("gravity"), dtype=float)
-        changed = {name: jnp.asarray(array, dtype=float) for name, array in arrays.items() if hasattr(base, name)}
-        model = base.replace(opt=base.opt.replace(gravity=gravity), **changed)
-        position, velocity, activation, guess = self._split(state)
-        control = jnp.asarray(action, dtype=float)
-        data = mjx.make_data(self.model).replace(
-            qpos=position, qvel=velocity, act=activation, qacc_warmstart=guess, ctrl=control
-        )
-        after, _ = jax.lax.scan(lambda data, _: (mjx.step(model, data), None), data, length=self.frame_skip)
-        return jnp.concatenate([after.qpos, after.qvel, after.act, after.qacc_warmstart])
-
     def observation(self, state: Float[Array, " n"], params: Parameters) -> Float[Array, " d"]:
         del params
-        position, velocity, *_ = self._split(state)
+        position, velocity = self._split(state)
         return jnp.concatenate([position, velocity]) if self._observe is None else self._observe(position, velocity)
 
     def reward(self, state: Array, action: Array, after: Array, params: Parameters) -> Float[Array, ""]:
@@ -186,13 +153,13 @@ class MujocoEquations(Equations):
         if self._reward is None:
             return jnp.zeros((), dtype=float)
         seconds = self.frame_skip * float(self.model.opt.timestep)
-        return self._reward(*self._split(state)[:2], action, *self._split(after)[:2], seconds)
+        return self._reward(*self._split(state), action, *self._split(after), seconds)
 
     def terminal(self, state: Float[Array, " n"], params: Parameters) -> Bool[Array, ""]:
         del params
         # Numbers that are none end an episode: a simulation that has blown up does not come back.
         broken = ~jnp.isfinite(state).all()
-        return broken if self._terminal is None else broken | self._terminal(*self._split(state)[:2])
+        return broken if self._terminal is None else broken | self._terminal(*self._split(state))
 
 
 def mujoco_world(
@@ -200,8 +167,6 @@ def mujoco_world(
     *,
     discount: float = 0.99,
     fast: bool = False,
-    iterations: tuple[int, int] | None = None,
-    engine: Engine | None = None,
     **parameters: ArrayLike,
 ) -> PhysicsWorld:
     """Return a world of MuJoCo, with some of its parameters changed.
@@ -209,12 +174,7 @@ def mujoco_world(
     Args:
         which: A name of `MODELS`, the path of a model file, or equations.
         discount: γ.
-        fast: Take Euler's steps, and in MJX four steps of the contact solver: several times faster. One step of Hopper
-            and of HalfCheetah in MJX then agrees with Euler's steps of MuJoCo's own engine.
-        iterations: The most steps of the contact solver and of its line search, in place of those of the model or of
-            `fast`. MJX takes nearly as long for steps that it does not need.
-        engine: What takes the steps: `mujoco`, MuJoCo's own engine in threads of the CPU, or `mjx`, compiled by XLA. By
-            default `mujoco` on a CPU and `mjx` on an accelerator.
+        fast: Take Euler's steps, whatever the model says.
         parameters: Factors of what the model says, by name; those of one body by `**{"mass:torso": 2.0}`.
 
     Example:
@@ -222,25 +182,9 @@ def mujoco_world(
         1.5
     """
     if not isinstance(which, MujocoEquations):
-        steps = None if iterations is None else as_iterations(iterations)
         file = which if isinstance(which, str) and which in MODELS else _file(which)
-        which = _equations(file, bool(fast), steps, as_engine(engine))
+        which = _equations(file, bool(fast))
     return PhysicsWorld(which, which.check(parameters), discount=require_discount(discount))
-
-
-def as_engine(engine: object) -> Engine:
-    """Return the engine that takes steps; by default the faster one on this kind of device.
-
-    Example:
-        >>> as_engine("mjx"), as_engine(None) in ENGINES
-        ('mjx', True)
-    """
-    if engine is None:
-        return "mujoco" if jax.default_backend() == "cpu" else "mjx"
-    for known in ENGINES:
-        if isinstance(engine, str) and engine == known:
-            return known
-    raise InvalidInputError(f"engine is {short_repr(engine)}, but one of {', '.join(ENGINES)} is needed.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,15 +207,9 @@ def _file(which: object) -> _ModelFile:
 
 
 @functools.lru_cache(maxsize=16)
-def _equations(
-    which: str | _ModelFile, fast: bool, iterations: tuple[int, int] | None, engine: Engine
-) -> MujocoEquations:
+def _equations(which: str | _ModelFile, fast: bool) -> MujocoEquations:
     """Return equations, the same object each time, so that worlds share compiled programs."""
-    options: dict[str, Any] = {"engine": engine, "iterations": iterations}
-    if fast:
-        options["integrator"] = "euler"
-        if engine == "mjx" and iterations is None:  # MuJoCo's own solver stops when it has converged.
-            options["iterations"] = (4, 8)
+    options: dict[str, Any] = {"integrator": "euler"} if fast else {}
     if isinstance(which, _ModelFile):
         return MujocoEquations(which.name, which.model, **options)
     return named_equations(which, **options)

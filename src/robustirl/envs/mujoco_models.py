@@ -1,7 +1,7 @@
 r"""Read MuJoCo models, change masses, friction, damping, lengths and gravity in them, and step many of them at once.
 
 MuJoCo derives constants from these numbers (inverse weights, masses of subtrees, bounding spheres). They are computed
-anew whenever a number is changed, because neither engine renews them by itself (see mujoco #1607).
+anew whenever a number is changed, because the engine does not renew them by itself (see mujoco #1607).
 
 `NativeEngine` is MuJoCo's own engine as a function of arrays: compiled programs call it with the states of all
 environments of all fits at once, and each step runs in as many threads as there are cores. Steps do not depend on the
@@ -14,7 +14,6 @@ import copy
 import functools
 import hashlib
 import importlib
-import io
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from robustirl._check import as_count
 from robustirl.errors import InvalidInputError
 
 FACTORS = ("mass", "friction", "damping", "gravity", "length")
@@ -62,18 +60,6 @@ def require_mujoco() -> Any:
         return importlib.import_module("mujoco")
     except ImportError as error:
         raise InvalidInputError(f"this needs mujoco ({error}); run `pip install 'robustirl[mujoco]'`.") from None
-
-
-def require_mjx() -> Any:
-    """Return the module `mujoco.mjx`; refuse if it is not installed."""
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # It prints which of its own engines are not installed.
-            return importlib.import_module("mujoco.mjx")
-    except ImportError as error:
-        raise InvalidInputError(
-            f"the engine mjx needs mujoco-mjx ({error}); run `pip install 'robustirl[mujoco]'`, or choose"
-            " engine='mujoco'."
-        ) from None
 
 
 @contextlib.contextmanager
@@ -226,16 +212,6 @@ def action_bounds(model: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.where(limited, low, -1.0), np.where(limited, high, 1.0)
 
 
-def as_iterations(given: Any) -> tuple[int, int]:
-    """Return steps of the contact solver and of its line search, checked."""
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise InvalidInputError(
-            f"iterations is {given!r}, but two counts are needed: steps of the contact solver and of its line search,"
-            " such as (4, 8)."
-        )
-    return as_count("iterations[0]", given[0], 1), as_count("iterations[1]", given[1], 1)
-
-
 def as_integrator(mujoco: Any, name: str) -> Any:
     """Return MuJoCo's constant for an integrator."""
     kinds = {"euler": "mjINT_EULER", "rk4": "mjINT_RK4", "implicitfast": "mjINT_IMPLICITFAST"}
@@ -317,23 +293,21 @@ class NativeEngine:
 
         Args:
             names: What the factors are of.
-            states: Time apart, MuJoCo's full state, followed by numbers that are returned as zeros.
+            states: MuJoCo's full state, time apart.
             actions: What the actuators are told.
             factors: Of each environment.
         """
         states, shape = np.asarray(states), np.shape(states)
         rows = states.reshape(-1, shape[-1])
         begun = np.zeros((len(rows), self._size))
-        begun[:, 1:] = rows[:, : self._size - 1]
+        begun[:, 1:] = rows
         actions = np.asarray(actions, dtype=float).reshape(len(rows), 1, -1)
         control = np.repeat(actions, self._frame_skip, axis=1)
         factors = np.ascontiguousarray(np.asarray(factors).reshape(len(rows), -1))
         with quiet():
             pool, data = self._threads()
             after = pool.rollout(self._models_for(tuple(names), factors), data, begun, control)[0][:, -1, 1:]
-        ended = np.zeros(rows.shape, states.dtype)
-        ended[:, : self._size - 1] = np.where(np.abs(after) < HUGE, after, np.nan)
-        return ended.reshape(shape)
+        return np.where(np.abs(after) < HUGE, after, np.nan).astype(states.dtype).reshape(shape)
 
     def _threads(self) -> tuple[Any, list[Any]]:
         """Return the pool of threads, and what each of them works on."""

@@ -109,8 +109,6 @@ class TabularEnvironment(Environment):
         discount: γ.
         disturbances: T̄ by the name of the noise model; the first is the environment's default.
         calm: `[S]`, states that noise leaves alone, besides those that keep whatever enters them.
-        state_reward: R(s), `[S]`, that stands in for an `[S, A]` reward where only states can be rewarded, if there is
-            one.
         grid: Rows and columns, if the first states are the cells of a grid, row by row.
         last: The state that ended episodes stay in (`end`), if there is one for nothing else.
         words: Names by what they name: `classes`, `feature_names`, `state_names`, `action_names`.
@@ -129,7 +127,6 @@ class TabularEnvironment(Environment):
     discount: float = 0.99
     disturbances: Mapping[str, Outcomes] = dataclasses.field(default_factory=dict)
     calm: np.ndarray | None = None
-    state_reward: np.ndarray | None = None
     grid: tuple[int, int] | None = None
     last: int | None = None
     words: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
