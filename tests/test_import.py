@@ -41,3 +41,19 @@ def test_what_needs_an_extra_names_it(tmp_path, absent, program, extra):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode != 0
     assert f"pip install 'robustirl[{extra}]'" in done.stderr
+
+
+def test_a_fit_and_its_report_need_no_extra():
+    program = f"""
+import sys
+for name in [*{HEAVY[:-2]}, "jinja2", "joblib", "polars"]:
+    sys.modules[name] = None
+import robustirl
+from robustirl.report import report_fit
+world = robustirl.envs.make("gridworld-4").mdp(0.1)
+fit = robustirl.fit(world, [1 / 36] * 36, alpha=1.0, steps=3, throw=False)
+report = report_fit(fit, world)
+print(len(report.page()) > 1000, len(report.weights))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "True 36\n", done.stderr
