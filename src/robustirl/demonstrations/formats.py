@@ -243,7 +243,7 @@ def _csv_bytes(demonstrations: Demonstrations) -> bytes:
         head += f"# robustirl.names {json.dumps(names, ensure_ascii=False)}\n"
     table = table_of(demonstrations)
     words = {True: "true", False: "false"}
-    table["terminated"] = table["terminated"].astype(object).map(words)
+    table["terminated"] = table["terminated"].astype(object).map(words.get)
     return (head + table.to_csv(index=False, lineterminator="\n")).encode()
 
 

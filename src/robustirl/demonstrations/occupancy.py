@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 Tail = Literal["chain", "hold", "renormalize"]
 ENOUGH = 20  # Telling episodes that a state needs for its interval to come from the bootstrap.
 MOST_GROUPS = 500  # Units that are resampled; more episodes are put together in groups.
+MOST_FACTORED = 3000  # States whose chain is factored as an array: 72 MB.
 BLOCK = 4_000_000  # Numbers of the resamples that are looked at together: 32 MB.
 STATE_BYTES = 40  # What a state takes in the estimate.
 
@@ -137,8 +138,8 @@ def estimate_occupancy(
         rest = _ChainTail(demonstrations, places, visited.size, gamma, unseen)
     count = min(len(demonstrations), MOST_GROUPS)
     sample = _Sample(shown, rest, count)
-    fallback = np.random.default_rng(0) if key is None else None
-    random = fallback or np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel().tolist())
+    seed = 0 if key is None else np.asarray(jax.random.key_data(key)).ravel().tolist()
+    random = np.random.default_rng(seed)
     common, telling, least, largest = _deviants(shown)
     reliable = telling >= ENOUGH
     once = np.asarray(sample.mean)[(common == 0) & (telling == 1)].sum()
@@ -148,7 +149,8 @@ def estimate_occupancy(
     lower[reliable], upper[reliable] = low, high
     total = sample.mean + sample.tail
     # A state that was never visited may have what none of the episodes has.
-    fill = _careful(*(np.array([x]) for x in (0.0, 0, 0.0, 1.0)), len(demonstrations), confidence)[1][0]
+    zero, one = np.zeros(1), np.ones(1)
+    fill = _careful(zero, zero.astype(int), zero, one, len(demonstrations), confidence)[1][0]
     return OccupancyEstimate(
         occupancy=_everywhere(total / total.sum(), visited, size),  # The sum is one, up to rounding.
         lower=_everywhere(np.clip(lower, 0, 1), visited, size),
@@ -204,14 +206,15 @@ def _contributions(
 class _ChainTail:
     """The tail (1-γ) Σ_k γ^k (P̂ᵀ)^{k+1} μ of truncated episodes, where μ is the mass in their last states.
 
-    It is (1-γ) y with A y = P̂ᵀ μ, A = I - γ P̂ᵀ. A resample has other counts, hence another P̂ and μ; its y is taken to
-    first order, y + A⁻¹ (P*ᵀ μ* - (I - γ P*ᵀ) y), so that A is factored once. A state leads to itself if it was never
-    left, or if an episode terminated in it.
+    It is (1-γ) y with A y = P̂ᵀ μ, A = I - γ P̂ᵀ. A state leads to itself if it was never left, or if an episode
+    terminated in it. A resample has other counts, hence another P̂ and μ; its y is taken to first order,
+    y + A⁻¹ (P*ᵀ μ* - (I - γ P*ᵀ) y), so that A is factored once. Where more than `MOST_FACTORED` states were visited,
+    the tail is taken to be off as the shown part is, in proportion to their masses.
     """
 
     def __init__(self, demonstrations: Demonstrations, places: np.ndarray, size: int, gamma: float, unseen: np.ndarray):
+        import scipy.linalg
         import scipy.sparse as sparse
-        import scipy.sparse.linalg
 
         moves, episodes, count = demonstrations.moves, demonstrations.episodes, len(demonstrations)
         last = places[demonstrations.offsets[1:] - 1]
@@ -232,9 +235,27 @@ class _ChainTail:
         back = self.into @ sparse.diags_array(self.shares[:, 0]) @ self.out_of.T + sparse.diags_array(
             stays.astype(float)
         )
-        self.solver = scipy.sparse.linalg.splu((sparse.eye_array(size) - gamma * back).tocsc())
-        self.solution = self.solver.solve(back @ (self.leaving @ weights)[:, 0] / count)
+        self.factors: Any = None
+        if size <= MOST_FACTORED:
+            self.factors = scipy.linalg.lu_factor(np.eye(size) - gamma * back.toarray())
+        self.solution = self._solved(back, back @ (self.leaving @ weights)[:, 0] / count)
         self.mass = (1 - gamma) * np.maximum(self.solution, 0)
+
+    def _solved(self, back: Any, goal: Float[np.ndarray, " S"]) -> Float[np.ndarray, " S"]:
+        """Return y with A y = goal. What is left over is made smaller by γ with each sweep, to rounding."""
+        import scipy.linalg
+        import scipy.sparse.linalg
+
+        if self.factors is not None:
+            return scipy.linalg.lu_solve(self.factors, goal)
+        matrix = scipy.sparse.eye_array(goal.size) - self.gamma * back
+        solution = scipy.sparse.linalg.bicgstab(matrix, goal, rtol=1e-12)[0]
+        left = goal - matrix @ solution
+        if not np.abs(left).sum() <= goal.sum():  # It failed.
+            solution, left = np.zeros_like(goal), goal
+        while np.abs(left).sum() > 1e-13 * goal.sum():
+            solution, left = solution + left, self.gamma * (back @ left)
+        return solution
 
     def _shares(self, counts: Float[np.ndarray, "P n"], otherwise: Float[np.ndarray, "P 1"]) -> np.ndarray:
         """Return P̂ of each pair of states from its counts; `otherwise` where a state was not left."""
@@ -247,11 +268,13 @@ class _ChainTail:
 
     def resampled(self, weights: Float[np.ndarray, "E n"]) -> Float[np.ndarray, "S n"]:
         """Return the tail of each resample; `weights` say how often an episode was drawn."""
+        import scipy.linalg
+
         shares = self._shares(self.counts @ weights, self.shares)
         leaving = self.leaving @ weights / weights.sum(0)
         entering = leaving + self.gamma * self.solution[:, None]
         moved = self.into @ (shares * entering[self.sources]) + self.stays[:, None] * entering
-        change = self.solver.solve(moved - self.solution[:, None])
+        change = scipy.linalg.lu_solve(self.factors, moved - self.solution[:, None])
         return (1 - self.gamma) * np.maximum(self.solution[:, None] + change, 0)
 
 
@@ -261,7 +284,7 @@ class _Sample:
     def __init__(self, shown: "scipy.sparse.csr_array", rest: _ChainTail | None, count: int):
         import scipy.sparse
 
-        episodes = shown.shape[0]
+        episodes = len(shown.indptr) - 1
         self.mean = np.asarray(shown.sum(0)).ravel() / episodes
         self.tail = np.zeros(self.mean.size) if rest is None else rest.mass
         self.rest, self.count = rest, count
@@ -294,14 +317,16 @@ class _Sample:
             means = self.values @ weights / self.count
             spread = self._errors(means, self.squares @ weights / self.count)
             away = means - self.mean[:, None]
-            if self.rest is not None:
+            if self.rest is not None and self.rest.factors is not None:
                 away += self.rest.resampled(weights) - self.tail[:, None]
+            elif self.rest is not None:
+                away /= self.mean.sum()
             here, sums = slice(first, first + weights.shape[1]), spread.sum(0)
             norms[here] = np.divide(np.abs(away).sum(0), sums, out=np.zeros_like(sums), where=sums > 0)
             away, spread = away[reliable], spread[reliable]
             ratios[:, here] = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
-        low, high = np.quantile(ratios, [tail, 1 - tail], axis=1)
-        error_l1 = float(np.quantile(norms, 1 - 2 * tail)) * float(error.sum())
+        low, high = np.quantile(ratios, [tail, 1 - tail], axis=1, method="weibull")
+        error_l1 = float(np.quantile(norms, 1 - 2 * tail, method="weibull")) * float(error.sum())
         own = error[reliable]
         return error_l1, total[reliable] - high * own, total[reliable] - low * own
 

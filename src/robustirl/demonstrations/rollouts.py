@@ -181,11 +181,11 @@ def spaces() -> Any:
 
 def _acting(policy: Any, num_states: int, num_actions: int, random: np.random.Generator) -> Callable[[int], int]:
     """Return a function from state to action."""
-    predict = getattr(policy, "predict", None)
-    if callable(policy) or callable(predict):
+    predict: Any = policy if callable(policy) else getattr(policy, "predict", None)
+    if callable(predict):
 
         def chosen(state: int) -> int:
-            answer = policy(state) if callable(policy) else predict(np.asarray(state))
+            answer: Any = predict(state if callable(policy) else np.asarray(state))
             answer = answer[0] if isinstance(answer, tuple) else answer  # Agents return an action and a state.
             action = np.asarray(answer).item() if np.ndim(answer) == 0 else answer
             action = as_count(f"the action that the policy takes in state {state}", action)
@@ -196,7 +196,8 @@ def _acting(policy: Any, num_states: int, num_actions: int, random: np.random.Ge
             return action
 
         return chosen
-    if np.shape(policy) != (num_states + 1, num_actions):  # A world of `from_gymnasium` may have an end state more.
+    given: Any = policy
+    if np.shape(given) != (num_states + 1, num_actions):  # A world of `from_gymnasium` may have an end state more.
         require_shape("the policy", policy, (num_states, num_actions), "states, actions")
     array = as_floats("the policy", policy)
     require_distributions("the policy", array)

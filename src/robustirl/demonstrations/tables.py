@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 COLUMNS = ("episode", "step", "state", "action", "terminated")
 NEEDED = ("episode", "state")
 Names = Sequence[str] | Mapping[str, int] | None
-ANSWERS = dict.fromkeys(("true", "1", "1.0", "yes"), True) | dict.fromkeys(("false", "0", "0.0", "no"), False)
+TRUE, FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
 
 
 def _in_order(kind: str, names: Names) -> tuple[str, ...] | None:
@@ -71,8 +71,8 @@ class TableOptions:
     """
 
     columns: Mapping[str, str] | None = None
-    state_names: Names = None
-    action_names: Names = None
+    state_names: Any = None
+    action_names: Any = None
     world: str | None = None
 
     def __post_init__(self) -> None:
@@ -282,8 +282,9 @@ class _Table:
                 )
             return np.arange(episodes.size), begins
         steps = self.frame[self.chosen["step"]]
-        if steps.isna().any():
-            raise InvalidInputError(f"the column 'step' is empty in {self.row(int(np.argmax(steps.isna())))}.")
+        empty = np.asarray(steps.isna())
+        if empty.any():
+            raise InvalidInputError(f"the column 'step' is empty in {self.row(int(np.argmax(empty)))}.")
         rank = pandas_module().factorize(steps, sort=True)[0]
         order = np.lexsort((rank, episodes))
         begins = np.diff(episodes[order], prepend=-1) != 0
@@ -305,16 +306,16 @@ class _Table:
         if "terminated" not in self.chosen:
             return None
         codes, values = self.codes("terminated")
-        answers = [ANSWERS.get(str(value).strip().lower()) for value in values]
-        for value, answer in zip(values, answers, strict=True):
-            if answer is None and not (isinstance(value, str) and not value.strip()):
+        words = [str(value).strip().lower() for value in values]
+        for value, word in zip(values, words, strict=True):
+            if word not in (*TRUE, *FALSE, ""):
                 raise InvalidInputError(
                     f"the column 'terminated' holds {short_repr(value)}, but true or false is needed, or nothing."
                 )
         told, codes = codes[order] >= 0, codes[order]
         if not told.any():
             return None
-        ended = told & np.array([bool(answer) for answer in answers])[codes]
+        ended = told & np.array([word in TRUE for word in words])[codes]
         wrong = np.where(last, ~told, ended)
         if wrong.any():
             i = int(np.argmax(wrong))

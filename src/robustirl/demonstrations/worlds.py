@@ -78,7 +78,8 @@ def _readings(
     # T(e|s,a) of the likeliest end state, which it is, and whether the world ends there for sure.
     chance = np.asarray(into.max(1).todense()).reshape(-1, count) * mask
     which = ends[np.asarray(into.argmax(1)).reshape(-1, count)]
-    surely = np.where(mask, np.asarray(into.sum(1)).reshape(-1, count) > 1 - LOST_MASS, True).all(1)
+    ending = np.asarray(into.sum(1)).reshape(-1, count) > 1 - LOST_MASS
+    surely = np.all(ending | ~mask, axis=1)
     last, end = demonstrations.last_states[episodes], demonstrations.offsets[episodes + 1]
     final = np.full(episodes.size, -1)
     if demonstrations.final_actions is not None:
