@@ -167,19 +167,6 @@ def test_the_infeasible_case(point: Point):
     assert found.value == close(sum(terms.values()) - terms["transfer"] + stated)
 
 
-def test_without_mismatch_opponent_or_another_policy_every_bound_is_zero():
-    world, reward, policy = leaking_world(0.1, 0.9), (1.0, -1.0), leaving(0.3)
-    assert bounds.soft_policy_bound(world, world, reward).value == 0
-    assert bounds.standard_bound(world, world, reward).value == 0
-    assert bounds.standard_bound_soft_expert(world, world, reward).value == 0
-    assert bounds.robust_bound(world, world, reward, 1.0).value == 0
-    transfer = bounds.transfer_bound(world, world, world, reward, reward, soft_policy=policy, policy=policy)
-    assert transfer.value == 0
-    assert bounds.saddle_bound(world, reward, 0.0).value == bounds.saddle_bound_corrected(world, reward, 0.0).value == 0
-    infeasible = bounds.infeasible_bound(world, world, world, reward, expert_policy=policy, player=policy, alpha=1.0)
-    assert infeasible.value == 0
-
-
 RATES = pytest.mark.parametrize(
     ("discount", "rate"), [(0.5, 0.3), (0.5, 1e-7), (0.9, 1e-7), (0.99, 0.01), (0.99, 1e-9)]
 )
@@ -213,22 +200,6 @@ def test_the_terms_of_opponent_and_policy_are_attained_up_to_the_factor_of_the_d
         learner, learner, learner, reward, expert_policy=leaving(0.0), player=leaving(rate), alpha=1.0
     )
     assert gap == pytest.approx(attained * infeasible.terms["policy"], rel=1e-6)
-
-
-@RATES
-def test_the_transfer_term_of_the_corrected_infeasible_bound_is_attained(discount, rate):
-    learner, reward = leaking_world(0.0, discount), (2.0, -2.0)
-    found = bounds.infeasible_bound(
-        learner,
-        learner,
-        opponent_world(learner, ALWAYS_LEAVE),
-        reward,
-        expert_policy=leaving(0.0),
-        player=leaving(0.0),
-        alpha=1 - rate,
-    )
-    attained = (1 - discount) / (1 - discount + discount * rate)
-    assert gap_of_leaving(rate, discount, 2.0) == pytest.approx(attained * found.terms["transfer"], rel=1e-6)
 
 
 def test_half_of_lemma_1_is_attained():

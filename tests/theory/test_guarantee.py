@@ -98,14 +98,6 @@ def test_a_radius_from_moves_by_hand():
     assert found.confidence == 0.95
 
 
-def test_few_data_whose_occupancy_nobody_has():
-    """An estimate need not be an occupancy of the world; what more data would tell is asked of the closest that is."""
-    walks = Demonstrations.from_arrays([[0, 1], [0, 2, 1], [0, 1], [0, 1]], terminated=True)
-    found = guarantee(WORLD, walks, choosing(0.75))
-    assert found.vacuous
-    assert found.episodes_needed is not None
-
-
 def random_world(seed, states=4, actions=2):
     rng = np.random.default_rng(seed)
     return MDP(
@@ -204,15 +196,6 @@ def test_refusals(options, sentence):
     with pytest.raises(InvalidInputError) as error:
         guarantee(WORLD, given.pop("demonstrations"), choosing(1.0), **given)
     assert sentence in str(error.value)
-
-
-def test_regions_are_cut_and_shrunk():
-    other = ExpertRegion(np.array([0.1, 0.9]), np.array([0.3, 0.1]), np.array([1.0, 0.875]), 2.0)
-    cut = REGION.within(other)
-    assert (cut.lower.tolist(), cut.upper.tolist(), cut.error) == ([0.3, 0.1], [0.75, 0.875], 0.4)
-    assert cut.occupancy.tolist() == [0.5, 0.5]
-    shrunk = REGION.shrunk(0.5)
-    assert (shrunk.lower.tolist(), shrunk.upper.tolist(), shrunk.error) == ([0.375, 0.25], [0.625, 0.75], 0.2)
 
 
 REGION = ExpertRegion(np.array([0.5, 0.5]), np.array([0.25, 0.0]), np.array([0.75, 1.0]), 0.4)

@@ -35,10 +35,6 @@ def test_two_different_worlds_leave_the_constant(second):
     assert np.ptp(found.directions[:, 0]) == pytest.approx(0, abs=1e-9)  # The constant itself.
 
 
-def test_the_same_world_again_tells_nothing():
-    assert identify([two_states(0.8, 0.9)] * 3).dimensions == (2, 2, 2)
-
-
 def test_the_rank_condition_of_two_worlds_agrees():
     """dim = 2 S - rank [E - γ T₁, E - γ T₂] (Rolland et al., 2022)."""
     rng = np.random.default_rng(1)
@@ -52,35 +48,12 @@ def test_the_rank_condition_of_two_worlds_agrees():
         assert identify(worlds).dimensions[-1] == 8 - rank
 
 
-def test_the_rank_condition_of_three_worlds_agrees():
-    """M₁v₁ = M₂v₂ = M₃v₃, M = E - γ T, is a linear system in (v₁, v₂, v₃): dim = 3 S - rank."""
-    rng = np.random.default_rng(2)
-    kernels = [rng.dirichlet(np.ones(4), size=(4, 2)) for _ in range(3)]
-    kernels[1][2:], kernels[2][1:] = kernels[0][2:], kernels[0][1:]  # The last states move alike in all of them.
-    one, two, three = ((np.eye(4)[:, None] - 0.9 * kernel).reshape(-1, 4) for kernel in kernels)
-    system = np.block([[one, -two, np.zeros_like(two)], [one, np.zeros_like(two), -three]])
-    found = identify([MDP(kernel, discount=0.9) for kernel in kernels])
-    assert found.dimensions[-1] == 12 - np.linalg.matrix_rank(system)
-    assert found.dimensions[0] == 4
-    assert found.dimensions[0] > found.dimensions[1] >= found.dimensions[2]
-
-
 def test_strengths_grow_with_every_expert_and_name_a_world_that_hardly_differs():
     found = identify([two_states(1.0, 1.0), two_states(0.999, 1.0), two_states(0.5, 1.0)])
     assert (np.diff(found.strengths, axis=0) > -1e-12).all()
     assert found.strengths[0] == pytest.approx([0, 0, 1, 1])  # A projection.
     assert found.dimensions == (2, 1, 1)
     assert found.nearly_open(0.01) == (2, 2, 1)
-
-
-def test_mileage_that_costs_the_same_kept_or_replaced_is_hardly_told_by_groups_of_buses():
-    """v(x) = x: without a last bin E[v(x+j)] - v(x) would be a constant in every group."""
-    worlds = [envs.buses(group).mdp() for group in (4, 3, 1)]
-    bins = np.arange(90.0)
-    shaped = bins[:, None] - 0.9999 * np.asarray(worlds[0].kernel.dense()) @ bins
-    reward = (shaped - shaped.mean()) / np.linalg.norm(shaped - shaped.mean())
-    (strength,) = identify(worlds, reward[..., None]).strengths[-1]
-    assert 1e-6 < strength < 2e-3
 
 
 def test_what_is_left_open_changes_no_policy_and_what_is_not_does():

@@ -9,7 +9,6 @@ import pytest
 
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import expert_policy, policy_value, state_occupancy
-from robustirl.theory.existence import find_matching_policy
 from robustirl.theory.log_loss import (
     causal_entropy,
     log_loss,
@@ -48,12 +47,6 @@ def test_the_soft_value_by_hand():
     assert soft_policy_value(world, policy, [1.0, 0.0]).tolist() == pytest.approx([(1 + np.log(2)) * 4 / 3, 0.0])
 
 
-def test_an_action_that_was_ruled_out_is_an_infinite_loss():
-    world = MDP([[[1.0], [1.0]]], discount=0.9)
-    assert predictive_log_loss(world, [[1.0, 0.0]], [[0.5, 0.5]]) == np.inf
-    assert predictive_log_loss(world, [[1.0, 0.0]], [[1.0, 0.0]]) == 0
-
-
 def twin_world():
     """Two actions that go to s1 and one that goes to s2: what matches ρ is one number, the share of the first twin."""
     kernel = np.zeros((3, 3, 3))
@@ -78,12 +71,6 @@ def test_the_worst_case_log_loss_is_the_largest_entropy_in_either_order():
     assert losses.max(0).min() == pytest.approx(largest)  # inf over the predictor of sup over the actor
     best = losses[:, len(shares) // 2]
     assert best == pytest.approx(largest)  # Against the soft-optimal predictor all actors are alike.
-
-
-def test_an_actor_off_the_feasible_set_can_do_worse_which_is_why_the_set_matters():
-    world = twin_world()
-    assert predictive_log_loss(world, matching(0.5), np.tile([1.0, 0.0, 0.0], (3, 1))) == pytest.approx(-np.log(0.3))
-    assert -np.log(0.3) > causal_entropy(world, matching(0.5))
 
 
 @pytest.fixture(scope="module")
@@ -117,17 +104,6 @@ def test_the_papers_reason_for_uniqueness_fails_on_every_segment_and_its_conclus
     policy = rng.dirichlet(np.ones(3), size=4)
     costs = [float(log_loss(world, first + t * (second - first), policy)) for t in (0.0, 0.5, 1.0)]
     assert costs[0] + costs[2] - 2 * costs[1] > 0
-
-
-def test_by_hand_the_logarithm_of_a_soft_policy_is_concave():
-    # One decision between rewards θ and 0 one step on: log π = -log(1 + exp(-γθ/(1-γ))), a concave function of θ.
-    kernel = np.zeros((3, 2, 3))
-    kernel[0] = (0, 1, 0), (0, 0, 1)
-    kernel[1:] = np.eye(3)[1:, None]
-    world = MDP(kernel, discount=0.5, initial=[1.0, 0.0, 0.0])
-    logs = [float(np.log(expert_policy(world, [0.0, theta, 0.0], temperature=1.0)[0, 0])) for theta in (-1.0, 0.0, 1.0)]
-    assert logs == pytest.approx([-np.log1p(np.exp(-theta)) for theta in (-1.0, 0.0, 1.0)])
-    assert logs[0] + logs[2] < 2 * logs[1]
 
 
 def decision(discount=0.5):
@@ -205,18 +181,3 @@ def test_every_matching_policy_shares_the_gradient():
     assert jnp.allclose(state_occupancy(world, one), state_occupancy(world, other))
     assert jnp.allclose(log_loss_gradient(world, reward, one), log_loss_gradient(world, reward, other))
     assert log_loss(world, reward, one) == pytest.approx(float(log_loss(world, reward, other)))
-
-
-def test_the_matching_policy_of_the_linear_program_serves_as_well():
-    rng = np.random.default_rng(0)
-    world = MDP(rng.dirichlet(np.ones(4), size=(4, 3)), discount=0.8)
-    expert = newton(MarkovGame(world), rng.normal(size=4)).player
-    matching = find_matching_policy(world, state_occupancy(world, expert)).policy
-    reward = rng.normal(size=4)
-    assert jnp.allclose(log_loss_gradient(world, reward, expert), log_loss_gradient(world, reward, matching), atol=1e-7)
-
-
-def test_the_differentiable_value_is_the_value():
-    world = MDP(np.random.default_rng(1).dirichlet(np.ones(4), size=(4, 2)), discount=0.95)
-    reward = jnp.array([1.0, -2.0, 0.0, 0.5])
-    assert jnp.allclose(soft_value(world, reward), newton(MarkovGame(world), reward).value, atol=1e-9)

@@ -257,7 +257,7 @@ def saddle_bound(mdp: MDP, reward: ArrayLike, distance: float) -> Bound:
     |R| >= 1/2, and κ² >= γ (R^max + log 2) for less.
 
     It can fail where a state has a single action or states have different numbers of actions
-    (`tests/theory/test_bounds_counterexamples.py`). `saddle_bound_corrected` holds always.
+    (`tests/theory/test_bounds.py`). `saddle_bound_corrected` holds always.
     """
     _require_distance(distance)
     horizon, constant = _horizon(mdp), kappa(mdp, reward)
@@ -296,7 +296,7 @@ def infeasible_bound(
     that enters α T^L + (1-α) T*, and may be as far as 2 from T^L: the step would need the mixture in its place.
     Corrected, the term is γ |R| (1-α) d_dyn(T*, T^L) / (1-γ)².
 
-    The bound as stated can be violated where no policy matches (`tests/theory/test_bounds_counterexamples.py`). If the
+    The bound as stated can be violated where no policy matches (`tests/theory/test_bounds.py`). If the
     mixture does match the expert and α >= 1/2, it holds nevertheless: what the transfer term lacks,
     (1-α) d_dyn(T*, T^L), is by the triangle inequality within the term for infeasibility, which a match does not need.
     """
