@@ -157,7 +157,7 @@ def _maps(report: Report) -> str:
     key = (
         "<p class=note><span class=plus>■</span> positive and <span class=minus>■</span> negative reward, stronger"
         " where larger; visits by powers of ten. Dark: walls, which nothing reaches. Framed: states that are never"
-        " left. Arrows lead where the most likely action does, stronger where it is likelier.</p>"
+        " left. Arrows, if any, lead where the most likely action does, stronger where it is likelier.</p>"
     )
     return f"<div class=maps>{''.join(maps)}</div>{key}"
 
@@ -168,7 +168,7 @@ def _map(states: Mapping[str, Any], field: str, title: str, *, arrows: bool = Fa
     places = _places(states)
     values, walls, ends = states[field], set(states["walls"]), set(states["ends"])
     largest = max((abs(values[i]) for i in places if i not in walls), default=0.0) or 1.0
-    arrows = arrows and len(places) <= MAX_ARROWS
+    arrows = arrows and states["kind"] != "places" and len(places) <= MAX_ARROWS
     shapes = _arrows(states, places, cells=False) if arrows and not cells else []
     for i, (x, y) in places.items():
         if i in walls:
