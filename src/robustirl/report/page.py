@@ -95,9 +95,8 @@ def _alpha(report: Report) -> str:
         for j, regret in enumerate(regrets):
             kinds = [*(["chosen"] if j == chosen else []), *([] if alpha["admissible"][j] else ["barred"])]
             share = 0.0 if regret is None else max(regret, 0.0) / largest
-            number = (
-                "" if regret is None else f"{100 * max(regret, 0.0):.2g}" if regret < 0.1 else f"{100 * regret:.0f}"
-            )
+            digits = 1 if regret is not None and regret < 0.0995 else 0
+            number = "" if regret is None else f"{100 * max(regret, 0.0):.{digits}f}"
             cells.append(f'<td class="{" ".join(kinds)}" style="--heat:{100 * share:.0f}%">{number}</td>')
         closed = "" if alpha["open"][i] else " class=closed"
         rows.append(f"<tr{closed}><th>{name}</th>{''.join(cells)}</tr>")
