@@ -211,12 +211,10 @@ class Explore:
 
     folder: tyro.conf.Positional[Path]
     """The --out of reproduce, whose results.csv is shown."""
-    out: Path | None = None
-    """The page; explorer.html in the folder if omitted."""
 
     def run(self) -> None:
         """Write the page."""
-        print(f"wrote {explorer.write(self.folder, self.out)}")
+        print(f"wrote {explorer.write(self.folder)}")
 
 
 def run_study(words: Sequence[str]) -> None:

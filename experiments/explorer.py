@@ -19,9 +19,9 @@ PLACE = ("environment", "noise_model", "expert", "steps", "start", "train_noise"
 NUMBERS = ("return", "optimal_return", "expert_return", "discounted_return", "occupancy_gap", "largest_reward", "bound")
 
 
-def write(folder: Path, out: Path | None = None) -> Path:
+def write(folder: Path) -> Path:
     """Write the page of a folder of results, and return where."""
-    source, path = folder / "results.csv", folder / "explorer.html" if out is None else out
+    source, path = folder / "results.csv", folder / "explorer.html"
     if not source.is_file():
         raise InvalidInputError(f"there is no results.csv in {folder}; give what --out named in reproduce.")
     with source.open(newline="", encoding="utf-8") as file:

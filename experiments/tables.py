@@ -37,18 +37,14 @@ def interval(values: Sequence[float] | np.ndarray) -> Interval:
         >>> found.mean, round(found.high, 3)
         (2.0, 4.484)
     """
-    array = np.asarray(values, dtype=float)
-    mean, count = float(array.mean()), len(array)
-    half = np.inf if count < 2 else t_half_width(array)
-    return Interval(mean, mean - half, mean + half, count)
-
-
-def t_half_width(values: np.ndarray) -> float:
-    """Return the half width of the 95 % interval (Student's t) of a mean of at least two values."""
     from scipy import special  # Not scipy.stats, which takes a second to import.
 
-    count = len(values)
-    return float(special.stdtrit(count - 1, (1 + CONFIDENCE) / 2) * values.std(ddof=1) / np.sqrt(count))
+    array = np.asarray(values, dtype=float)
+    mean, count = float(array.mean()), len(array)
+    spread = (
+        np.inf if count < 2 else array.std(ddof=1) / np.sqrt(count) * special.stdtrit(count - 1, (1 + CONFIDENCE) / 2)
+    )
+    return Interval(mean, float(mean - spread), float(mean + spread), count)
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray, axis: int = -1) -> np.ndarray:
@@ -152,13 +148,3 @@ def render(template: str, **content: object) -> str:
 def embedded(paths: Sequence[Path]) -> str:
     """Return the SVG among a figure's files, as a page can hold it."""
     return base64.b64encode(next(path for path in paths if path.suffix == ".svg").read_bytes()).decode()
-
-
-def percent(value: float) -> str:
-    """Return a share as whole percents.
-
-    Example:
-        >>> percent(0.25)
-        '25 %'
-    """
-    return f"{value:.0%}".replace("%", " %")

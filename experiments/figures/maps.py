@@ -18,6 +18,19 @@ from robustirl.plotting.style import bare
 MAX_KEY = 4
 OBJECT_COLORS = ("#0072B2", "#009E73")  # Blue and green.
 FAINT = 0.12  # Moves less likely than this are not drawn.
+ARROW: dict[str, Any] = {
+    "edgecolor": "#222222",
+    "linewidth": 0.3,
+    "width": 0.09,
+    "minlength": 0.01,
+    "headwidth": 3.2,
+    "headlength": 2.2,
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1,
+    "units": "xy",
+    "headaxislength": 2,
+}
 
 
 def draw_reward_map(axis: Axes, environment: GridWorld, title: str = "true reward") -> None:
@@ -48,38 +61,19 @@ def scaled(axis: Axes, values: np.ndarray, cmap: str) -> None:
 def occupancy_bar(figure: Figure, norm: LogNorm, axes: Any) -> None:
     """Draw the scale of maps of occupancies beside them.
 
-    It has a tick for every power of ten, which takes half the time of a layout with those between them. Where the scale
-    is shorter than two of these, the others stay.
+    It has a tick for every power of ten, which takes half the time of a layout with those between them.
     """
     bar = figure.colorbar(ScalarMappable(norm, "viridis"), ax=axes, shrink=0.8, pad=0.01, label="occupancy, log scale")
-    if float(norm.vmax or 1) >= 100 * float(norm.vmin or 1):
-        bar.minorticks_off()
-
-
-def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
-    """Draw an arrow per likely move, the longer and stronger the likelier."""
-    directions = np.broadcast_to(np.array(list(MOVES.values())), (len(policy), len(MOVES), 2))
-    draw_moves(axis, policy, directions, shape)
+    bar.minorticks_off()
 
 
 def landmarks(axis: Axes, environment: GridWorld, color: str = "#111111") -> None:
     """Draw the goals, and the objects where there are any."""
+    face = "#ffffff" if color == "#111111" else "#00000060"
+    box = {"boxstyle": "circle,pad=0.12", "facecolor": face, "linewidth": 0.4}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "fontweight": "bold", "color": color}
     for row, column in environment.goals:
-        axis.text(
-            column,
-            row,
-            "G",
-            ha="center",
-            va="center",
-            fontsize=8,
-            fontweight="bold",
-            color=color,
-            bbox={
-                "boxstyle": "circle,pad=0.12",
-                "facecolor": "#ffffff" if color == "#111111" else "#00000060",
-                "linewidth": 0.4,
-            },
-        )
+        axis.text(column, row, "G", bbox=box, **style)
     if isinstance(environment, ObjectWorld):
         for item in environment.objects:
             place = (item.column, item.row)
@@ -87,32 +81,12 @@ def landmarks(axis: Axes, environment: GridWorld, color: str = "#111111") -> Non
             axis.add_patch(Circle(place, 0.15, facecolor=OBJECT_COLORS[item.inner], edgecolor="#ffffff", linewidth=0.6))
 
 
-def draw_moves(axis: Axes, policy: np.ndarray, directions: np.ndarray, shape: tuple[int, int]) -> None:
+def draw_policy(axis: Axes, policy: np.ndarray, shape: tuple[int, int]) -> None:
     """Draw an arrow per likely move, the longer and stronger the likelier."""
     rows, columns = np.divmod(np.arange(len(policy)), shape[1])
-    for action in range(policy.shape[1]):
-        weight, steps = policy[:, action], directions[:, action]
-        shown = (weight > FAINT) & np.any(steps != 0, axis=1)
-        if not shown.any():
-            continue
-        length = 0.2 + 0.25 * weight[shown]
-        colors = np.ones((int(shown.sum()), 4))
-        colors[:, 3] = 0.35 + 0.65 * weight[shown]
-        axis.quiver(
-            columns[shown],
-            rows[shown],
-            steps[shown, 1] * length,
-            steps[shown, 0] * length,
-            color=colors,
-            edgecolor="#222222",
-            linewidth=0.3,
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            units="xy",
-            width=0.09,
-            headwidth=3.2,
-            headlength=2.2,
-            headaxislength=2.0,
-            minlength=0.01,
-        )
+    for weight, (down, right) in zip(policy.T, MOVES.values(), strict=True):
+        shown = weight > FAINT
+        if shown.any():
+            length = 0.2 + 0.25 * weight[shown]
+            colors = np.column_stack([np.ones((int(shown.sum()), 3)), 0.35 + 0.65 * weight[shown]])
+            axis.quiver(columns[shown], rows[shown], right * length, down * length, color=colors, **ARROW)

@@ -40,11 +40,6 @@ class Grid:
         return tuple(spec for name in self.environments for spec in self.specs(name, model))
 
     @property
-    def expert_noises(self) -> tuple[float, ...]:
-        """The expert's noises, along the axis of every figure."""
-        return self.options.get("expert_noises", PAPER_EXPERT_NOISES)
-
-    @property
     def steps(self) -> int:
         """Parameter updates per run."""
         return self.options.get("steps", PAPER_STEPS)
@@ -132,23 +127,23 @@ CONVERGENCE: dict[str, Any] = {"alphas": (1.0, 0.9, 0.8), **STILL_LEARNER}
 
 
 def _transfer(grid: Grid, model: str) -> tuple[RunSpec, ...]:
-    trains = [noise for noise in grid.expert_noises if noise > 0] or grid.expert_noises
+    noises = grid.options.get("expert_noises", PAPER_EXPERT_NOISES)
+    trains = [noise for noise in noises if noise > 0] or noises
     moved = [grid.specs(grid.study, model, **TRANSFER, alphas=(1.0,), train_noise=train) for train in trains]
     return sum(moved, grid.specs(grid.study, model, **TRANSFER))
 
 
 def _robust_experts(grid: Grid, model: str) -> tuple[RunSpec, ...]:
     strengths = (1.0, 0.95, 0.9, 0.85)
-    return sum((grid.specs(grid.study, model, **STILL_LEARNER, expert_alpha=strength) for strength in strengths), ())
+    return sum((grid.specs(grid.study, model, **STILL_LEARNER, expert_alpha=a) for a in strengths), ())
 
 
 def _convergence(grid: Grid, model: str) -> tuple[RunSpec, ...]:
     names = [name for name in (STUDY_ENVIRONMENT, "gridworld-l", "objectworld") if name in grid.environments]
-    counts = grid.steps, MORE * grid.steps
     return tuple(
         spec
         for name in names or [grid.study]
-        for steps in counts
+        for steps in (grid.steps, MORE * grid.steps)
         for spec in grid.specs(name, model, **CONVERGENCE, steps=steps)
     )
 

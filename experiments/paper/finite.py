@@ -78,11 +78,6 @@ class RunSpec:
             if isinstance(value := getattr(self, name), int):
                 object.__setattr__(self, name, float(value))
 
-    @property
-    def optimal_expert(self) -> bool:
-        """Tell whether the expert is optimal in its world, as Theorems 1 and 3 assume."""
-        return self.expert == "optimal" and self.expert_alpha == 1
-
     def make_environment(self) -> envs.Environment:
         """Return the environment, in the layout and with the start distribution of this run."""
         environment = envs.make(self.environment)
@@ -406,7 +401,7 @@ class ExperimentContext:
         None does if probability leaks, actions are paid for, or the expert is not optimal in its world.
         """
         learner, expert = self.world(spec.learner_noise), self.world(spec.expert_noise)
-        if learner.kernel.leaky or self.reward.ndim > 1 or not spec.optimal_expert:
+        if learner.kernel.leaky or self.reward.ndim > 1 or (spec.expert, spec.expert_alpha) != ("optimal", 1):
             return None
         if spec.train_noise is not None:
             return transfer_bound(learner, expert, self.world(spec.train_noise), self.reward, result.reward).value

@@ -5,16 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments import runner, tables
 from experiments.paper import catalog
 from experiments.paper.catalog import EXPERIMENTS, Grid
 from experiments.paper.comparison import Cell, Explanation, agreement_text, compare, explain
-from experiments.paper.finite import Record, RunSpec, results_csv, run
-from experiments.paper.summary import REGIMES, Comparison, compare_with_standard
+from experiments.paper.finite import Record, results_csv, run
+from experiments.paper.summary import compare_with_standard
 from experiments.runner import Where
-from experiments.tables import embedded, percent, render
+from experiments.tables import embedded, render
 from robustirl import envs
 from robustirl._progress import progress_bar
 from robustirl.envs.noise import PUBLISHED
@@ -36,15 +34,10 @@ class Plan:
     grid: Grid
     noise_models: tuple[str, ...]
 
-    @property
-    def specs(self) -> tuple[RunSpec, ...]:
-        """All runs, each once."""
-        return catalog.collect_specs(self.experiments, self.grid, self.noise_models)
-
 
 def reproduce(plan: Plan, out: Path, where: Where) -> list[Record]:
     """Run what is missing, write `results.csv`, draw all figures and write `report.html`."""
-    records = run(plan.specs, out, where)
+    records = run(catalog.collect_specs(plan.experiments, plan.grid, plan.noise_models), out, where)
     output = tables.Output(out)
     output.write("results.csv", results_csv(records))
     main = catalog.of(plan.grid.main(PUBLISHED), records) if PUBLISHED in plan.noise_models else []
@@ -99,7 +92,6 @@ def page(plan: Plan, records: Sequence[Record], drawn: Drawn, explanations: Sequ
         count=len(records),
         configuration=", ".join(f"{name} {value}" for name, value in runner.configuration().items()),
         failures=f"{failed} of them could not be planned to the end and are marked as failed." if failed else "",
-        findings=findings(plan, comparisons, cells),
         comparisons=comparisons,
         shade=lambda robust, standard: (
             "good" if robust < standard - 0.005 else "bad" if robust > standard + 0.005 else ""
@@ -116,39 +108,6 @@ def _as_published(record: Record) -> bool:
     """Return whether a run has the published settings, so that its number can be compared."""
     spec = record.spec
     return (spec.noise_model, spec.steps, spec.expert) == (PUBLISHED, PAPER_STEPS, envs.make(spec.environment).expert)
-
-
-def findings(plan: Plan, comparisons: Sequence[Comparison], cells: Sequence[Cell]) -> list[str]:
-    """Return what the numbers say, in sentences made from them."""
-    lines = []
-    if cells:
-        lines.append(agreement_text(cells))
-    for model in plan.noise_models:
-        rows = [row for row in comparisons if row.noise_model == model]
-        parts = [_regime_text(regime, [row for row in rows if row.regime == regime]) for regime in REGIMES]
-        if any(parts):
-            lines.append(f"Under {model}, " + "; ".join(part for part in parts if part) + ".")
-    return lines
-
-
-def _regime_text(regime: str, rows: Sequence[Comparison]) -> str:
-    if not rows:
-        return ""
-    weights = [row.cells for row in rows]
-    standard = np.average([row.standard for row in rows], weights=weights)
-    robust = np.average([row.fixed for row in rows], weights=weights)
-    wins, losses = sum(row.wins for row in rows), sum(row.losses for row in rows)
-    where = {
-        REGIMES[0]: "with a noisier expert",
-        REGIMES[1]: "with an expert of the learner's own noise",
-        REGIMES[2]: "with a calmer expert",
-    }[regime]
-    # Returns are negative in most worlds, so that a share of the return itself would be hard to read.
-    return (
-        f"{where} the standard learner falls short of the best return by {percent(standard)} of its size, and the"
-        f" robust one, with its environment's best single α, by {percent(robust)} (robust is better in {wins} and"
-        f" worse in {losses} of {sum(weights)} cells)"
-    )
 
 
 def _agreement(cells: Sequence[Cell]):

@@ -22,18 +22,16 @@ class Study:
 
     environments: tuple[str, ...] = ()
     """Which environments; the gridworlds if omitted."""
-    noise_model: str = UNIFORM_STATE
-    """Which kernel the noise means."""
     steps: int = PAPER_STEPS
     """Parameter updates per run."""
 
     def run(self, out: Output, where: Where) -> None:
         """Run every α of the paper on every pair of noises, and write the table."""
         names = self.environments or [name for name in envs.names() if name.startswith("gridworld")]
-        specs = [spec for name in names for spec in grid_of_specs(name, self.noise_model, steps=self.steps)]
+        specs = [spec for name in names for spec in grid_of_specs(name, UNIFORM_STATE, steps=self.steps)]
         records, rows = run(specs, out.folder, where), []
         for name, own in grouped(records, lambda r: r.spec.environment).items():
-            lab = context(name, self.noise_model, own[0].spec.expert)
+            lab = context(name, UNIFORM_STATE, own[0].spec.expert)
             for (learner, expert), pair in grouped(own, lambda r: (r.spec.learner_noise, r.spec.expert_noise)).items():
                 star = worst_opponent_world(lab.world(learner), lab.reward, alpha=0.9)
                 choice = choose_alpha(lab.world(learner), lab.world(expert), opponent_world=star)

@@ -233,13 +233,10 @@ class Study:
         )
         out.csv("physics", [dataclasses.asdict(r.spec) | r.row for r in results])
         rows = []
-        for (world, parameter, factor, method), own in grouped(results, _cell).items():
+        names = ("world", "parameter", "factor", "method")
+        for cell, own in grouped(results, lambda r: tuple(getattr(r.spec, name) for name in names)).items():
             returns = ([r.row[name] for r in own] for name in NUMBERS[:2])
             numbers = (f"{number:.0f}" for values in returns for number in (interquartile_mean(values), min(values)))
-            rows.append((world, parameter, factor, method, len(own), *numbers))
+            rows.append((*cell, len(own), *numbers))
         ends = (f"{end} {place}'s world" for place in ("learner", "expert") for end in ("in the", "worst in the"))
-        out.table("physics", ("world", "parameter", "factor", "method", "runs", *ends), rows)
-
-
-def _cell(result: Result) -> tuple[str, str, float, str]:
-    return result.spec.world, result.spec.parameter, result.spec.factor, result.spec.method
+        out.table("physics", (*names, "runs", *ends), rows)

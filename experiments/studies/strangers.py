@@ -30,7 +30,7 @@ from robustirl.planning import discounted_return, expert_policy, state_occupancy
 ACTIONS = 4
 DISTANT, LONGEST = 3.0, 2000  # Episodes are cut after so many times 1 / (1-γ) steps, and after so many at most.
 LARGE = 300  # Worlds with more states are fitted to the exact occupancy alone.
-STRONG, PART = 0.4, 0.3  # The probability of drift or noise, and the part of states that are closed.
+STRONG, PART = 0.4, 0.3  # The probability of drift, and the part of states that are closed.
 NO_CHOICE = 1e-9  # Where the uniform policy is as good as the optimal one up to this, there is no regret to speak of.
 EXPERT_NOISE = 0.2
 
