@@ -35,8 +35,10 @@ print("mileage grows by 0, 1, 2 bins in shares", env.increment_shares.round(4))
 costs = LinearReward(env.features, names=env.feature_names)
 growth = irl.MixtureDynamics(env.increment_kernels, env.increments, names=["p0", "p1"])
 model = irl.RobustIRL(1.0, reward=irl.JointModel(costs, growth), objective="likelihood").fit(env.mdp(), choices)
-print(model.inference_.summary(kind="outer"))
-print(f"choices alone: {model.inference_.choice_log_likelihood:.3f}, with increments: {model.log_likelihood_:.3f}")
+print(model.inference_)
+print("standard errors as in the paper:", model.inference_.standard_errors("outer")[:2].round(3))
+found = model.inference_
+print(f"choices alone: {found.choice_log_likelihood:.3f}, with increments: {found.log_likelihood:.3f}")
 
 # %% [markdown]
 # ## Acting in another group
@@ -76,7 +78,7 @@ for source in own:
         if source == target:
             continue
         world, seen = worlds[target], rows[target]
-        chosen = irl.profile_alpha(world, rows[source], reward=costs)[0].alpha
+        chosen = irl.select_alpha(world, rows[source], reward=costs, objective="likelihood").alpha
         policies = {
             "transfer": planning.solve(world, own[source].reward).player,
             "standard": learn(world, rows[source]).player,

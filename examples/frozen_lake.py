@@ -101,7 +101,7 @@ arrives = {alpha: arrival(model) for alpha, model in models.items()}
 print("    α  arrives     gap")
 for alpha in sorted(models, reverse=True):
     mark = "  auto" if models[alpha] is auto else "  standard" if alpha == 1 else ""
-    print(f"{alpha:.3f}  {arrives[alpha]:7.0%}  {models[alpha].occupancy_gap_:6.4f}{mark}")
+    print(f"{alpha:.3f}  {arrives[alpha]:7.0%}  {float(models[alpha].fit_.verdict.occupancy_gap):6.4f}{mark}")
 
 # %% [markdown]
 # The standard learner falls as often as the expert did, on purpose, since that matches the visits. A weak opponent

@@ -44,7 +44,7 @@ fits = {}
 for discount in (0.8,) if QUICK else (0.5, 0.8, 0.95):
     world = envs.make("labyrinth", discount=discount).mdp()
     for penalty in (10.0,) if QUICK else (1.0, 10.0, 100.0):
-        found = irl.fit(world, train, reward=TabularReward(127), objective="likelihood", penalty=penalty)
+        found = irl.fit(world, train, alpha=1.0, reward=TabularReward(127), objective="likelihood", penalty=penalty)
         fits[discount, penalty] = found
         print(f"γ = {discount:g}, penalty {penalty:g}: {per_step(found.player, test):.4f} a step on held-out bouts")
 best = max(fits, key=lambda key: per_step(fits[key].player, test))

@@ -70,8 +70,7 @@ print(
 # %% [markdown]
 # ## What drivers avoid
 #
-# The optimizer is L-BFGS, which needs few plans; below α = 1 its line search may stall. `matching_covariance` gives
-# standard errors: how much the coefficients would vary with other trips.
+# `infer` gives standard errors: how much the coefficients would vary with other trips.
 
 # %%
 model = LinearReward(town.features, names=names)
@@ -79,8 +78,8 @@ start = np.array(
     [-1.0, 0.0, 0.0]
 )  # At zero, going round in circles would pay: every choice has the value of its entropy.
 options = {"reward": model, "initial_parameters": start, "throw": False}
-fit = irl.fit(world, visits, alpha=1.0, optimizer=irl.LBFGS, steps=30, planner_tolerance=1e-7, **options)
-errors = np.sqrt(np.diag(irl.matching_covariance(fit, world, trips, model)))
+fit = irl.fit(world, visits, alpha=1.0, planner_tolerance=1e-7, **options)
+errors = irl.infer(fit, world, trips, model).standard_errors()
 print("feature          planted  learned  standard error")
 for name, true, found, error in zip(names, planted, np.asarray(fit.parameters), errors, strict=True):
     print(f"{name:<16} {true:7.2f} {found:8.2f} {error:15.2f}")
@@ -135,8 +134,7 @@ scores = {"the drivers themselves": compare(truth.player)}
 scores["reward carried over"] = compare(planning.solve(after, fit.reward).player)
 scatter = 0.1 / np.sqrt(len(trips))  # About that of the mean features of the trips; a smaller gap says nothing.
 for alpha in (1.0, 0.98, 0.95):
-    optimizer = {"optimizer": irl.LBFGS, "steps": 30} if alpha == 1 else {}
-    learned = irl.fit(after, visits, alpha=alpha, tolerance=scatter, **optimizer, **options)
+    learned = irl.fit(after, visits, alpha=alpha, tolerance=scatter, **options)
     scores[f"learned there, α = {alpha:g}"] = compare(learned.player)
 print(f"{gone} turns are closed")
 print(f"{'who predicts':<24} {'log-loss':>8} {'return':>8} {'routes':>7}")

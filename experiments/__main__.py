@@ -33,7 +33,7 @@ from experiments.runner import Where
 from robustirl import envs
 from robustirl.envs.noise import PUBLISHED
 from robustirl.errors import InvalidInputError, RobustIRLError
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 
 HERE = Where()
 HELP = "Run the paper's experiments; `python -m experiments study` lists the studies beside them."

@@ -1,9 +1,15 @@
-"""The solvers by name, for tests that compare them: `solve` with one solver each."""
+"""The planners by name, as tests call them."""
 
-import functools
+from robustirl.planning import Newton, NewtonKrylov, ValueIteration, solve
 
-from robustirl.planning import Newton, NewtonSparse, ValueIteration, solve
 
-newton = functools.partial(solve, solver=Newton())
-newton_sparse = functools.partial(solve, solver=NewtonSparse())
-value_iteration = functools.partial(solve, solver=ValueIteration())
+def newton(game, reward, **options):
+    return solve(game, reward, solver=Newton(), **options)
+
+
+def newton_krylov(game, reward, **options):
+    return solve(game, reward, solver=NewtonKrylov(), **options)
+
+
+def value_iteration(game, reward, **options):
+    return solve(game, reward, solver=ValueIteration(), **options)

@@ -13,7 +13,7 @@ from experiments.paper.finite import PAPER_ENVIRONMENTS, PAPER_EXPERT_NOISES, Re
 from experiments.paper.summary import best_alpha
 from robustirl import envs
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 
 MORE = 10  # Times as many steps, where learning goes on.
 TRAJECTORIES = 1000

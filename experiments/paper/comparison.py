@@ -15,11 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments import runner, tables
-from experiments.paper.finite import BATCH, PAPER_ENVIRONMENTS, Record, RunSpec, context, grid_of_specs, run
+from experiments.paper.finite import PAPER_ENVIRONMENTS, Record, RunSpec, context, grid_of_specs, run
+from experiments.paper.optimizers import paper_optimizer
 from experiments.paper.published import LOST_LAYOUTS, PublishedReturn, published_returns
 from experiments.runner import Outcome, Where
 from robustirl.envs.noise import PUBLISHED
-from robustirl.irl import PAPER_STEPS, fit_many, paper_optimizer
+from robustirl.irl import fit_many
+from robustirl.irl.fit import PAPER_STEPS
 from robustirl.mdp import MDP
 
 DEMONSTRATIONS = 1000  # How many the published learner's start distribution was estimated from.
@@ -113,22 +115,19 @@ def refit(specs: Sequence[RefitSpec]) -> list[Outcome]:
     worlds = [
         MDP(world.kernel, discount=world.discount, initial=count / count.sum(), mask=world.mask) for count in counts
     ]
-    players = []
-    for begin in range(0, asked.draws, BATCH):  # In batches of the usual size, so that programs are used again.
-        own = worlds[begin : begin + BATCH]
-        fits = fit_many(
-            [*own, *[own[-1]] * (BATCH - len(own))],
-            [rho] * BATCH,
-            [spec.alpha] * BATCH,
-            rewards=model,
-            optimizer=paper_optimizer(model),
-            steps=spec.steps,
-            keep_last=True,
-            throw=False,
-        )
-        players += [fit.player for fit in fits[: len(own)]]
+    fits = fit_many(
+        worlds,
+        [rho] * asked.draws,
+        [spec.alpha] * asked.draws,
+        rewards=model,
+        optimizer=paper_optimizer(model),
+        steps=spec.steps,
+        keep_last=True,
+        throw=False,
+    )
+    players = [fit.player for fit in fits]
     returns = [lab.measure(spec.learner_noise, player) for player in players]
-    half = lab.fit([spec] * BATCH, steps=spec.steps // 2, throw=False)[0]
+    half = lab.fit([spec], steps=spec.steps // 2, throw=False)[0]
     row = {"lowest": min(returns), "highest": max(returns), "halfway": lab.measure(spec.learner_noise, half.player)}
     return [(row, {})]
 

@@ -11,13 +11,15 @@ import numpy as np
 from jaxtyping import Float
 
 from experiments import runner, tables
+from experiments.paper.optimizers import paper_optimizer
 from experiments.runner import Outcome, Where
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
 from robustirl.demonstrations.alpha import estimate_alpha
 from robustirl.envs import GridWorld
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS, Fit, fit_many, paper_optimizer
+from robustirl.irl import Fit, fit_many
+from robustirl.irl.fit import PAPER_STEPS
 from robustirl.mdp import MDP
 from robustirl.planning import discounted_return, expert_policy, sampled_total_return, state_occupancy, total_return
 from robustirl.rewards import AbstractReward, make_reward_model
@@ -328,7 +330,7 @@ class ExperimentContext:
         return estimate_alpha(self.world(spec.learner_noise), demos, actions=spec.auto == "actions").alpha
 
     def fit(self, specs: Sequence[RunSpec], *, steps: int, throw: bool = True) -> list[Fit]:
-        """Return the fits of some runs of this environment, in one compiled call."""
+        """Return the fits of some runs of this environment."""
         worlds = [self.world(spec.learner_noise if spec.train_noise is None else spec.train_noise) for spec in specs]
         model = self.reward_model(specs[0].seed)
         return fit_many(
@@ -343,13 +345,9 @@ class ExperimentContext:
         )
 
     def outcomes(self, specs: Sequence[RunSpec]) -> list[Outcome]:
-        """Return the outcomes of some runs.
-
-        On a CPU they are a batch of the usual size, since a smaller one would be compiled anew.
-        """
-        missing = BATCH - len(specs) if jax.default_backend() == "cpu" else 0
-        fits = self.fit([*specs, *[specs[-1]] * missing], steps=specs[0].steps, throw=False)
-        return [self._outcome(spec, fit) for spec, fit in zip(specs, fits, strict=False)]
+        """Return the outcomes of some runs."""
+        fits = self.fit(specs, steps=specs[0].steps, throw=False)
+        return [self._outcome(spec, fit) for spec, fit in zip(specs, fits, strict=True)]
 
     def _outcome(self, spec: RunSpec, result: Fit) -> Outcome:
         """Return what a fit comes to in the learner's world."""

@@ -16,7 +16,7 @@ from experiments.tables import embedded, render
 from robustirl import envs
 from robustirl._progress import progress_bar
 from robustirl.envs.noise import PUBLISHED
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 
 EXPLANATION_DRAWS = 10
 MISS = 0.05  # A cell that differs from the published one by more is looked into.

@@ -11,7 +11,7 @@ from experiments.runner import Where
 from experiments.tables import Output, grouped
 from robustirl import envs
 from robustirl.envs.noise import UNIFORM_STATE
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 from robustirl.theory import choose_alpha
 from robustirl.theory.bounds import worst_opponent_world
 

@@ -31,7 +31,7 @@ from experiments.tables import Output
 from robustirl import envs
 from robustirl.demonstrations import Choices, Demonstrations, recorded, recorded_choices
 from robustirl.errors import InvalidInputError
-from robustirl.irl import fit, fit_jointly, profile_alpha, select_alpha
+from robustirl.irl import fit, fit_jointly, select_alpha
 from robustirl.mdp import MDP
 from robustirl.planning import solve, state_occupancy
 from robustirl.rewards import LinearReward
@@ -81,13 +81,12 @@ def policies(sources: Sequence[Group], target: Group, costs: LinearReward) -> di
     if len(sources) > 1:
         return moved
     (source,) = sources
-    estimate, fits = profile_alpha(target.world, source.choices, reward=costs, penalty=source.penalty)
+    likely = select_alpha(target.world, source.choices, reward=costs, objective="likelihood", penalty=source.penalty)
     chosen = select_alpha(target.matched_world, source.episodes, reward=costs)
     home = select_alpha(source.matched_world, source.episodes, reward=costs, candidates=[1.0]).fit
-    by_alpha = {round(float(one.alpha), 9): one.player for one in fits}
     return {
-        "standard, likelihood": (1.0, by_alpha[1.0]),
-        "robust auto, likelihood": (float(estimate.alpha), by_alpha[round(float(estimate.alpha), 9)]),
+        "standard, likelihood": (1.0, likely.fits[0].player),
+        "robust auto, likelihood": (likely.alpha, likely.fit.player),
         **moved,
         "standard, occupancy": (1.0, chosen.fits[0].player),
         "robust auto, occupancy": (float(chosen.alpha), chosen.fit.player),

@@ -17,7 +17,7 @@ from experiments.runner import Outcome, Where
 from experiments.tables import Output
 from robustirl import envs
 from robustirl.envs.noise import NOISE_MODELS
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 from robustirl.theory import closest_occupancy, find_matching_policy, rank_test
 
 COLUMNS = (

@@ -12,7 +12,7 @@ from experiments.runner import Where
 from experiments.tables import Interval, Output, grouped, interval
 from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 
 ENVIRONMENT = "gridworld-1"
 NOISES = tuple(round(0.02 * step, 2) for step in range(11))

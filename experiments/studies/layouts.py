@@ -17,7 +17,7 @@ from experiments.runner import Where
 from experiments.tables import Interval, Output, interval
 from robustirl.envs.noise import UNIFORM_STATE
 from robustirl.errors import InvalidInputError
-from robustirl.irl import PAPER_STEPS
+from robustirl.irl.fit import PAPER_STEPS
 
 SETTLED = -20.0  # A layout's optimal return without noise; a policy that stays away from the goal loses hundreds.
 HEADINGS = ("measure", "ε_L", "robust α", "standard changes by", "robust by", "robust - standard", "confirmed")

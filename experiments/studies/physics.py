@@ -22,7 +22,8 @@ from robustirl.control import GaussianPolicy, PPOConfig, measure_returns, train_
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
-from robustirl.irl import ImitationConfig, clone_behavior_many, fit_imitation_many
+from robustirl.irl import ImitationConfig, fit_imitation_many
+from robustirl.irl.cloning import clone_behavior_many
 
 SPREAD = (0.5, 0.75, 1.0, 1.5, 2.0)
 """The factors over which domain randomization spreads its environments."""

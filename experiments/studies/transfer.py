@@ -22,7 +22,8 @@ from experiments.runner import Outcome, Where
 from experiments.tables import Output, grouped, interval
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
-from robustirl.irl import fit, fit_jointly, matched_occupancy, select_alpha
+from robustirl.irl import fit, fit_jointly, select_alpha
+from robustirl.irl.problem import matched_occupancy
 from robustirl.mdp import MDP, uniform_policy
 from robustirl.planning import discounted_return, expert_policy
 from robustirl.rewards import AbstractReward, LinearReward

@@ -14,19 +14,18 @@ from robustirl.envs import GaussianGrid
 from robustirl.envs.gaussian_grid import PUBLISHED_SCALES
 from robustirl.errors import ConvergenceError
 from robustirl.irl import (
-    PAPER,
     Interrupted,
     RelativeEntropyConfig,
     RelativeEntropyFit,
     RelativeEntropyIRL,
     Status,
-    expert_features,
     fit_relative_entropy,
     fit_relative_entropy_many,
     load_fit,
     save_fit,
 )
 from robustirl.irl import relative_entropy as module
+from robustirl.irl.relative_entropy import PAPER, expert_features
 from robustirl.irl.relative_entropy import Problem, _begin, _improve_reward, reward_gradient, trajectory_features
 from tests.control.worlds import Line, fast_key
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, MarkovGame, as_policy, mixture
-from robustirl.planning import Temperatures, hard_backup, soft_backup, two_player_backup
-from robustirl.planning.operators import as_temperatures
+from robustirl.planning import Temperatures
+from robustirl.planning.operators import as_temperatures, hard_backup, soft_backup, two_player_backup
 from tests.strategies import TEMPERATURES, moments, vectors
 
 backup = eqx.filter_jit(two_player_backup)

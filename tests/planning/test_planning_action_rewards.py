@@ -17,14 +17,12 @@ from robustirl.planning import (
     backward_induction,
     discounted_return,
     expert_policy,
-    hard_backup,
     policy_value,
     sampled_total_return,
-    soft_backup,
     state_action_occupancy,
     total_return,
-    two_player_backup,
 )
+from robustirl.planning.operators import hard_backup, soft_backup, two_player_backup
 from tests.planners import newton, value_iteration
 from tests.strategies import TEMPERATURES, games, generators, policies, tasks, vectors
 

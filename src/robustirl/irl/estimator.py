@@ -3,74 +3,67 @@
 What is chosen beforehand stands in the constructor, what was learned in attributes that end in an underscore. The
 learner's world and the demonstrations are the data:
 
-    RobustIRL(alpha="auto").fit(world, demonstrations).predict(states)
+    RobustIRL().fit(world, demonstrations).predict(states)
 """
 
-import functools
 import os
-import typing
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, overload
 
-import jax
 import numpy as np
 import optax
+from jaxtyping import Float, Int
 
-from robustirl._runtime import html_table, short_traceback
-from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate
+from robustirl._check import shape_of
+from robustirl._progress import Callback, Interrupted
+from robustirl._show import draw, html_table
+from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations.episodes import as_whole_numbers
 from robustirl.errors import InvalidInputError
-from robustirl.irl._callbacks import Interrupted, see_every_step
-from robustirl.irl._encoding import Unsaved
-from robustirl.irl._learned import MOST_INFERRED
-from robustirl.irl._parameters import NotFittedError as NotFittedError
-from robustirl.irl._predictions import Predictions, one_world
-from robustirl.irl._result import require_success
-from robustirl.irl.alpha_selection import AlphaSelection
-from robustirl.irl.evidence import Evidence, collect_choices, collect_with_selection
-from robustirl.irl.inference import infer
-from robustirl.irl.inputs import understand_demonstrations
-from robustirl.irl.judgment import is_matched
-from robustirl.irl.least_gap import with_least_gap
-from robustirl.irl.mce.callbacks import Callback
-from robustirl.irl.mce.evidence_checks import matched_occupancy
-from robustirl.irl.mce.fit import PAPER_STEPS, fit
-from robustirl.irl.mce.problem import LIKELIHOOD
-from robustirl.irl.mce.result import Fit, found_maximum
-from robustirl.irl.sampled import RelativeEntropyIRL, RobustImitation
-from robustirl.irl.saving import load_estimator, save_estimator
-from robustirl.irl.summary import summary_rows
-from robustirl.mdp import MDP, as_world
+from robustirl.irl.acting import ActingPolicy, Parameters, draw_actions
+from robustirl.irl.alpha import AlphaSelection, matched_occupancy, select_alpha
+from robustirl.irl.checks import Checks, PolicyUse, check_fit, policy_uses
+from robustirl.irl.fit import fit
+from robustirl.irl.inference import Inference, infer
+from robustirl.irl.inputs import as_demonstrations, from_episodes
+from robustirl.irl.result import LIKELIHOOD, Fit, is_robust, require_success
+from robustirl.mdp import MDP, uniform_policy
+from robustirl.mdp.mdp import absorbing_states, as_world
 from robustirl.planning import Temperatures
 from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import AnyArray, ArrayLike, Objective
 
+LARGEST_SCORED_ALPHA = 0.999
+"""So that a move that the learner cannot make has a probability above zero."""
 
-class RobustIRL(Predictions):
+
+class RobustIRL(Parameters):
     """Learn a reward and a policy for the learner's world from demonstrations made in another.
 
     Args:
         alpha: α in (0, 1], the player's chance of control: 1 for standard MCE IRL, less for robustness against an
-            expert whose world moves differently; or "auto", to fit 13 candidates and take the one that the
-            demonstrations support (`robustirl.irl.select_alpha`), 1 in case of doubt. An occupancy alone has no
-            support for any, and "auto" is 1 then. The default of `fit` and of `robustirl fit` is "auto", too. An array
-            `[S]` or `[S, A]` gives α by state, or by state and action (`demonstrations.estimate_local_alpha`).
-        algorithm: `mce` for worlds of finitely many states. For continuous ones `relative_entropy` makes a
-            `RelativeEntropyIRL` and `adversarial` a `RobustImitation`, which have parameters of their own.
-        reward: The reward model, of states or of states and actions; None or "tabular" for one parameter per state.
+            expert whose world moves differently; or "auto", to fit several and take the one that the demonstrations
+            support (`irl.select_alpha`). An occupancy alone cannot choose it. An array `[S]` or `[S, A]` gives α by
+            state, or by state and action.
+        reward: The reward model, of states or of states and actions; one parameter per state if omitted. If you know
+            which states are alike, say it: `rewards.classes(labels)`.
+        plan: Act with the plan for the mean reward of the open hypotheses; see `select_alpha`.
         objective: "occupancy" to match the expert's occupancy, or "likelihood" to make the recorded actions as
-            probable as possible. The latter gives `standard_errors_`, and "auto" is then the α of largest likelihood.
-        penalty: See `fit`.
-        optimizer: See `fit`.
-        steps: See `fit`.
-        tolerance: See `fit`.
+            probable as possible, which gives `standard_errors_`.
+        penalty, optimizer, steps, tolerance, temperatures, initial_parameters, throw: See `fit`.
         tail: What follows the last state of a truncated episode; see `estimate_occupancy`.
-        confidence: Of the error bound on the expert's occupancy, and of the interval for an estimated α.
-        temperatures: See `fit`.
-        planner_tolerance: See `fit`.
-        initial_parameters: θ to start from; see `fit`.
+        n_jobs: Spread the fits of the candidates for α over so many processes; see `fit_many`.
         progress: Show a bar with an estimate of the time left.
-        throw: Raise `ConvergenceError` if a planner fails, or if a tolerance was given and is not reached. Otherwise
-            `converged_` and `summary()` say so.
+
+    Attributes:
+        fit_: The `Fit`.
+        policy_: `[S, A]`, the policy to act with.
+        reward_: `[S]` or `[S, A]`, the learned reward.
+        alpha_: The α that was used.
+        alpha_selection_: How it was chosen; None if it was given.
+        estimate_: The expert's occupancy with its error; None if it was given as exact.
+        checks_: Named checks of the fit.
+        inference_: The coefficients with standard errors.
 
     Example:
         >>> import jax
@@ -88,63 +81,42 @@ class RobustIRL(Predictions):
         RobustIRL(alpha=0.95, steps=50)
     """
 
-    @overload
-    def __new__(
-        cls, alpha: Any = "auto", *, algorithm: Literal["relative_entropy"], **options: Any
-    ) -> RelativeEntropyIRL: ...
-
-    @overload
-    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["adversarial"], **options: Any) -> RobustImitation: ...
-
-    @overload
-    def __new__(cls, alpha: Any = "auto", *, algorithm: Literal["mce"] = "mce", **options: Any) -> "RobustIRL": ...
-
-    def __new__(cls, alpha: Any = "auto", *, algorithm: str = "mce", **options: Any) -> Any:
-        if algorithm == "mce":
-            return super().__new__(cls)
-        if algorithm not in ALGORITHMS:
-            known = ", ".join(["mce", *ALGORITHMS])
-            raise InvalidInputError(f"the algorithm is {algorithm!r}, but one of {known} is needed.")
-        # Features and observations alone do not tell α, as an occupancy does not.
-        return ALGORITHMS[algorithm](1.0 if isinstance(alpha, str) and alpha == "auto" else alpha, **options)
+    learned: ClassVar[tuple[str, ...]] = ("fit_", "estimate_", "checks_")
 
     def __init__(
         self,
         alpha: float | AnyArray | Literal["auto"] = "auto",
         *,
-        algorithm: Literal["mce"] = "mce",
-        reward: AbstractReward | Literal["tabular"] | None = None,
+        reward: AbstractReward | None = None,
+        plan: bool = False,
         objective: Objective = "occupancy",
         penalty: float = 0.0,
         optimizer: optax.GradientTransformation | None = None,
-        steps: int = PAPER_STEPS,
+        steps: int | None = None,
         tolerance: float | None = None,
         tail: str = "chain",
-        confidence: float = 0.95,
         temperatures: Temperatures = Temperatures(),
-        planner_tolerance: float | None = None,
         initial_parameters: Any = None,
+        n_jobs: int | None = None,
         progress: bool = False,
         throw: bool = True,
     ):
         # As given: checks are made when they are used, so that copies hold the very same objects.
         self.alpha = alpha
-        self.algorithm = algorithm
         self.reward = reward
+        self.plan = plan
         self.objective = objective
         self.penalty = penalty
         self.optimizer = optimizer
         self.steps = steps
         self.tolerance = tolerance
         self.tail = tail
-        self.confidence = confidence
         self.temperatures = temperatures
-        self.planner_tolerance = planner_tolerance
         self.initial_parameters = initial_parameters
+        self.n_jobs = n_jobs
         self.progress = progress
         self.throw = throw
 
-    @short_traceback
     def fit(
         self,
         mdp: MDP | Sequence[MDP],
@@ -165,136 +137,266 @@ class RobustIRL(Predictions):
             demonstrations: What the expert did: `Demonstrations`, a file of them, a table (pandas, polars), or a list
                 with the states of each episode, its states and actions, or imitation's trajectories. Or the expert's
                 state occupancy ρ, estimated or exact, `[S]`.
-            callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learned
-                (its verdict is `stopped`), and `Interrupted`, a KeyboardInterrupt, is raised all the same.
+            callbacks: See `robustirl.irl.fit`. On Ctrl-C the estimator keeps what the last finished step had learned,
+                and `Interrupted`, a KeyboardInterrupt, is raised.
         """
-        mdp = one_world(mdp)
-        given = understand_demonstrations(demonstrations)
-        reward, optimizer = self._chosen(as_world(mdp).num_states)
-        options: dict[str, Any] = {
-            "reward": reward,
-            "optimizer": optimizer,
+        world, given = as_world(_one_world(mdp)), as_demonstrations(demonstrations)
+        shared: dict[str, Any] = {
+            "optimizer": self.optimizer,
             "steps": self.steps,
             "tolerance": self.tolerance,
             "temperatures": self.temperatures,
-            "planner_tolerance": self.planner_tolerance,
-            "progress": self.progress,
         }
-        selection = None
+        shared = {name: value for name, value in shared.items() if value is not None}
         if self.objective == LIKELIHOOD:
-            options["penalty"] = self.penalty
-            evidence, target = collect_choices(mdp, given, alpha=self.alpha, options=options), given
-        else:
-            evidence, selection = self._collect(mdp, given, options=options)
-            target = _target(given, mdp, evidence, reward)
+            shared |= {"objective": LIKELIHOOD, "penalty": self.penalty}
+        estimate, target = None, given
+        if isinstance(given, Demonstrations) and self.objective != LIKELIHOOD:
+            estimate = estimate_occupancy(given, world, tail=self.tail)
+            target = matched_occupancy(given, world, self.reward, tail=self.tail)
+        elif isinstance(given, OccupancyEstimate):
+            estimate, target = given, given.occupancy
+        selection, found = None, None
         try:
-            if selection is not None and self.initial_parameters is None and not see_every_step(callbacks):
-                # It was made with these very settings.
-                found = require_success(selection.fit, self.tolerance) if self.throw else selection.fit
-            else:
+            if isinstance(self.alpha, str) and self.alpha == "auto" and isinstance(given, Demonstrations | Choices):
+                selection = select_alpha(
+                    world,
+                    given,
+                    reward=self.reward,
+                    plan=self.plan,
+                    n_jobs=self.n_jobs,
+                    progress=self.progress,
+                    **shared,
+                )
+                if self.initial_parameters is None and not callbacks:
+                    found = require_success(selection.fit, self.tolerance) if self.throw else selection.fit
+            if found is None:
                 found = fit(
-                    mdp,
+                    world,
                     target,
-                    alpha=evidence.alpha,
-                    objective=self.objective,  # pyright: ignore[reportArgumentType]
+                    alpha=self.alpha if selection is None else selection.alpha,
+                    reward=self.reward,
                     initial_parameters=self.initial_parameters,
                     callbacks=callbacks,
+                    progress=self.progress,
                     throw=self.throw,
-                    **options,
+                    **shared,
                 )
         except Interrupted as interrupt:
-            if interrupt.fit is not None:
-                self._keep(interrupt.fit, evidence, mdp, given, reward, selection)
-            raise
-        if found.reward.ndim == 1 and self.objective != LIKELIHOOD and not is_matched(found):
-            found = with_least_gap(found, mdp)
-        # Only now, so that a fit which fails leaves an earlier one.
-        self._keep(found, evidence, mdp, given, reward, selection)
+            kept = interrupt.fit[0] if isinstance(interrupt.fit, list) else interrupt.fit
+            if kept is not None:
+                self._keep(kept, world, given, estimate, None)
+            raise Interrupted(kept) from None
+        self._keep(
+            found, world, given, estimate, selection
+        )  # Only now, so that a fit which fails leaves an earlier one.
         return self
 
-    def _collect(self, mdp: MDP, given: Any, options: dict[str, Any]) -> tuple[Evidence, AlphaSelection | None]:
-        """Return the evidence and the choice of α.
-
-        On Ctrl-C keep the fit at α = 1 as far as it had come.
-        """
-        collect = functools.partial(collect_with_selection, mdp, given, tail=self.tail, confidence=self.confidence)
-        try:
-            return collect(alpha=self.alpha, options=options)
-        except Interrupted as interrupt:
-            if not interrupt.fit:
-                raise
-            self._remember(interrupt.fit[0], collect(alpha=1.0)[0], mdp)
-            raise Interrupted(self.fit_) from None
-
     def _keep(
-        self,
-        found: Fit,
-        evidence: Evidence,
-        mdp: MDP,
-        given: Any,
-        reward: AbstractReward,
-        selection: AlphaSelection | None,
+        self, found: Fit, world: MDP, given: Any, estimate: OccupancyEstimate | None, selection: AlphaSelection | None
     ) -> None:
-        """Keep what was learned."""
-        inference = None
-        few = sum(np.size(leaf) for leaf in jax.tree.leaves(found.parameters)) <= MOST_INFERRED
-        if self.objective == LIKELIHOOD and found_maximum(found) and few:
-            options: dict[str, Any] = {"temperatures": self.temperatures, "penalty": self.penalty}
-            inference = infer(found, mdp, given, reward, **options)
-        # The curves alone: the fits of all candidates would make the estimator and its copies thirteen times as large.
-        self._remember(found, evidence, mdp, inference, None if selection is None else selection.without_fits())
+        """Keep what was learned, all of it at once."""
+        for name in ("checks_", "inference_", "use_"):
+            vars(self).pop(name, None)
+        self.fit_, self.world_, self.estimate_, self.alpha_selection_ = found, world, estimate, selection
+        self._given = given
 
-    def _chosen(self, size: int) -> tuple[AbstractReward, optax.GradientTransformation | None]:
-        """Return the reward model and the optimizer, if both are at hand."""
-        for value in (self.reward, self.optimizer):
-            if isinstance(value, Unsaved):
-                value.refuse()
-        if self.reward is None or (isinstance(self.reward, str) and self.reward == "tabular"):
-            return TabularReward(size), self.optimizer
-        if not isinstance(self.reward, AbstractReward):
+    @property
+    def policy_(self) -> Float[np.ndarray, "S A"]:
+        """Return the policy to act with, `[S, A]`: the player, or the plan if it was asked for."""
+        fit, selection = self._fitted(), vars(self).get("alpha_selection_")
+        return np.asarray(selection.policy if self.plan and selection is not None else fit.player)
+
+    @property
+    def reward_(self) -> Float[np.ndarray, " S"] | Float[np.ndarray, "S A"]:
+        """Return the learned reward, `[S]`, or `[S, A]` if the reward model is one of states and actions."""
+        return np.asarray(self._fitted().reward)
+
+    @property
+    def alpha_(self) -> float | Float[np.ndarray, "S A"]:
+        """Return the α that was used, by state and action if so given."""
+        alpha = np.asarray(self._fitted().alpha)
+        return alpha if alpha.ndim else float(alpha)
+
+    @property
+    def use_(self) -> PolicyUse:
+        """Return the policy as `predict` uses it, greedy or sampled, with what it reaches."""
+        if "checks_" in vars(self):
+            return self.checks_.use  # pyright: ignore[reportReturnType]
+        if "use_" not in vars(self):
+            fit = self._fitted()
+            vars(self)["use_"] = policy_uses(fit, self.world_, policy=self.policy_).use
+        return vars(self)["use_"]
+
+    @property
+    def checks_(self) -> Checks:
+        """Return named checks of the fit, made when they are asked for."""
+        fit = self._fitted()
+        if "checks_" not in vars(self):
+            options = {"estimate": self.estimate_, "selection": self.alpha_selection_, "policy": self.policy_}
+            vars(self)["checks_"] = check_fit(fit, self.world_, **options)
+        return vars(self)["checks_"]
+
+    @property
+    def inference_(self) -> Inference:
+        """Return the coefficients with their uncertainty, computed when they are asked for."""
+        fit = self._fitted()
+        if "inference_" not in vars(self):
+            reward = TabularReward(self.world_.num_states) if self.reward is None else self.reward
+            options = {"temperatures": self.temperatures, "penalty": self.penalty}
+            vars(self)["inference_"] = infer(fit, self.world_, self._given, reward, **options)
+        return vars(self)["inference_"]
+
+    @property
+    def standard_errors_(self) -> Float[np.ndarray, " d"]:
+        """Return a standard error for every parameter; `inference_` has other kinds."""
+        return self.inference_.standard_errors()
+
+    @property
+    def confidence_intervals_(self) -> Float[np.ndarray, "d 2"]:
+        """Return a 95 % interval for every parameter."""
+        return self.inference_.confidence_intervals()
+
+    def predict_proba(self, states: ArrayLike) -> Float[np.ndarray, "*n A"]:
+        """Return the policy's probabilities of actions for each of the states, or for one state."""
+        policy = self.policy_
+        single = shape_of("the array of states", states) == ()
+        asked = as_whole_numbers("the array of states", np.atleast_1d(np.asarray(states)))
+        if asked.size and asked.max() >= len(policy):
             raise InvalidInputError(
-                f"the reward is {self.reward!r}, but 'tabular' or a reward model is needed, as LinearReward(features)."
+                f"state {int(asked.max())} was asked about, but there are {len(policy)} states, numbered from 0."
             )
-        return self.reward, self.optimizer
+        return policy[asked[0]] if single else policy[asked]
 
-    @short_traceback
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator and what it has learned to an .npz file, without pickles.
+    @overload
+    def predict(  # pyright: ignore[reportOverlappingOverload]
+        self, states: int | np.integer, *, seed: int | np.random.Generator | None = None
+    ) -> int: ...
 
-        An optimizer or a reward model of one's own cannot be written as data: a warning says so, what was learned is
-        saved all the same, and the loaded estimator asks for the missing part before it is fitted again.
+    @overload
+    def predict(self, states: ArrayLike, *, seed: int | np.random.Generator | None = None) -> Int[np.ndarray, " n"]: ...
+
+    def predict(self, states: ArrayLike, *, seed: int | np.random.Generator | None = None) -> Any:
+        """Return an action for each of the states, or for one.
+
+        That is the most likely action if the policy loses nothing by it, and a drawn one otherwise: `use_.name` says
+        which.
+
+        Args:
+            states: A state, or an array of them.
+            seed: A seed, or a generator of NumPy, for drawn actions.
+        """
+        if self.use_.name == "sampled":
+            return self.sample(states, seed=seed)
+        actions = np.argmax(self.predict_proba(states), axis=-1)
+        return int(actions) if np.ndim(actions) == 0 else actions
+
+    def sample(self, states: ArrayLike, *, seed: int | np.random.Generator | None = None) -> Any:
+        """Return an action drawn from the policy in each of the states, or in one.
+
+        Example:
+            >>> from robustirl.envs import ThreeState
+            >>> from robustirl.irl import RobustIRL
+            >>> model = RobustIRL(1.0).fit(ThreeState().mdp(), [0.1, 0.8, 0.1])
+            >>> model.sample([0, 0, 0, 0], seed=1).tolist(), model.sample(0, seed=1)
+            ([0, 1, 0, 1], 0)
+        """
+        return draw_actions(self.predict_proba(states), seed)
+
+    def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
+        """Return the policy with the `predict` of stable-baselines3, which returns action and state.
+
+        Its tools then take it, such as `evaluate_policy(model.as_sb3(), env)`.
         """
         self._fitted()
-        save_estimator(self, path)
+        return ActingPolicy(
+            lambda states, generator: self.predict(states, seed=generator),
+            lambda states, generator: self.sample(states, seed=generator),
+            seed,
+        )
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "RobustIRL":
-        """Read what `save` wrote; no code is run by it."""
-        return load_estimator(cls, typing.get_type_hints(RobustIRL.__init__), path)
+    def score(self, mdp: MDP | Sequence[MDP], demonstrations: Demonstrations | Sequence[Any]) -> float:
+        """Return the mean log-probability of the expert's moves (states only) under what was learned.
+
+        With probability α the player's move takes effect, otherwise a disturbance: in equal parts the opponent's move,
+        a uniformly drawn one, and any state. Higher is better. Score episodes that `fit` has not seen, by hand or with
+        scikit-learn: `GridSearchCV(RobustIRL(), {"alpha": [1, 0.9]}).fit([world] * len(demos), demos)`.
+
+        Args:
+            mdp: The learner's world, or the same world once for each episode.
+            demonstrations: Episodes of the expert.
+        """
+        fit, world, walks = self._fitted(), as_world(_one_world(mdp)), from_episodes(demonstrations)
+        walks.check_against(world)
+        sources, targets = walks.states[walks.moves], walks.states[walks.moves + 1]
+        leaves = ~np.asarray(absorbing_states(world))[sources]
+        if not leaves.any():
+            raise InvalidInputError(
+                "the demonstrations hold no move out of a state that can be left; give longer ones."
+            )
+        alpha, player = np.minimum(np.asarray(fit.alpha), LARGEST_SCORED_ALPHA), np.asarray(fit.player)
+        rest = ((1 - alpha) * player).sum(1, keepdims=True)  # The chance of a disturbance in every state.
+        acting = alpha * player + rest * (np.asarray(fit.opponent) + np.asarray(uniform_policy(world.mask))) / 3
+        rows = world.kernel.to_sparse().multiply(acting.reshape(-1, 1)).tocsr()
+        # Most moves occur many times, so each different one is looked up once.
+        pairs, counts = np.unique(np.stack([sources[leaves], targets[leaves]]), axis=1, return_counts=True)
+        chances = rest[pairs[0], 0] / 3 / world.num_states
+        for action in range(world.num_actions):
+            chances += np.asarray(rows[pairs[0] * world.num_actions + action, pairs[1]]).ravel()
+        return float(counts @ np.log(chances) / counts.sum())
+
+    def summary(self) -> str:
+        """Return what was learned from what, and how good it is, in plain words."""
+        return "\n".join(
+            [self._title(), *(f"  {name:<12} {text}" for name, text in self._rows()), "", str(self.checks_)]
+        )
+
+    def _title(self) -> str:
+        robust = is_robust(self._fitted())
+        title = "Robust maximum causal entropy IRL" if robust else "Maximum causal entropy IRL"
+        return f"{title} by likelihood" if self.objective == LIKELIHOOD else title
+
+    def _rows(self) -> list[tuple[str, str]]:
+        fit, estimate = self._fitted(), self.estimate_
+        states, actions = fit.player.shape
+        selection = vars(self).get("alpha_selection_")
+        shown = (
+            f"{np.min(self.alpha_):.4g} to {np.max(self.alpha_):.4g}" if np.ndim(self.alpha_) else f"{self.alpha_:.4g}"
+        )
+        rows = [
+            ("world", f"{states} states, {actions} actions, γ = {float(fit.discount):g}"),
+            ("α", f"{shown}, as given" if selection is None else selection.note),
+            ("ended", f"{fit.verdict.status} after {int(fit.verdict.steps)} steps"),
+            ("reward", f"from {self.reward_.min():.4g} to {self.reward_.max():.4g}"),
+        ]
+        if estimate is not None:
+            rows.insert(0, ("data", f"{estimate.episodes} episodes"))
+        return rows
+
+    def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
+        """Return a figure of what was learned: reward, moves, occupancies and the gap over time.
+
+        Args:
+            world: The learner's environment or world; that of `fit` if omitted.
+            shape: Rows and columns, if the first states are the cells of a grid.
+        """
+        fit = self._fitted()
+        return draw("plot_fit", fit, vars(self).get("world_") if world is None else world, shape=shape)
 
     def _repr_html_(self) -> str:
         if "fit_" not in vars(self):
             return html_table(repr(self), [("fitted", "no; call fit(world, demonstrations)")])
-        return html_table(repr(self), summary_rows(self._fitted(), self.evidence_, self.tolerance))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "fit_" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags  # pyright: ignore[reportMissingImports]
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+        checks = [(check.name, f"{check.status}: {check.sentence}") for check in self.checks_.checks]
+        return html_table(repr(self), [*self._rows(), *checks])
 
 
-ALGORITHMS: dict[str, Callable[..., Any]] = {"relative_entropy": RelativeEntropyIRL, "adversarial": RobustImitation}
-"""What `RobustIRL(algorithm=...)` makes, apart from itself."""
-
-
-def _target(given: Any, mdp: MDP, evidence: Evidence, reward: AbstractReward) -> Any:
-    """Return the occupancy to match: of states and actions if the reward is one of both."""
-    estimate = evidence.occupancy_estimate
-    if estimate is None:
-        return given
-    if not isinstance(given, Demonstrations):
-        return estimate.occupancy
-    return matched_occupancy(given, mdp, estimate.occupancy, reward)
+def _one_world(mdp: Any) -> MDP:
+    """Return a world as it is, or the one that a sequence repeats."""
+    if isinstance(mdp, list | tuple):
+        if not mdp or any(other is not mdp[0] for other in mdp):
+            raise InvalidInputError(
+                f"{len(mdp)} worlds were given that are not one and the same; give the learner's world, alone or"
+                " repeated for each episode."
+            )
+        return mdp[0]
+    return mdp

@@ -30,8 +30,8 @@ from robustirl.control.worlds import HostWorld, World, as_key, as_keys, list_wor
 from robustirl.demonstrations import Recordings
 from robustirl.demonstrations.recordings import RecordingsLike, as_trainable
 from robustirl.errors import InvalidInputError
-from robustirl.irl._result import AbstractFit, AbstractVerdict, require_success
 from robustirl.irl.discriminator import Discriminator, ImitationConfig, LearnedReward, choose_reward
+from robustirl.irl.result import AbstractFit, AbstractVerdict, require_success
 from robustirl.types import AnyArray
 
 ALONE = 16

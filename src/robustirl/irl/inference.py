@@ -1,7 +1,7 @@
-r"""What recorded choices say about the parameters of a reward: standard errors, intervals, a table with names.
+r"""Say how uncertain the coefficients of a reward are: standard errors, intervals, a table with names.
 
-At the maximum θ̂ of the log-likelihood L(θ) = Σ_i log π_mix(a_i|s_i; θ) let H = -∇²L, the observed information, and
-g_i the gradient of the i-th term. Four covariances are estimated:
+**Likelihood.** At the maximum θ̂ of the log-likelihood L(θ) = Σ_i log π_mix(a_i|s_i; θ) let H = -∇²L, the observed
+information, and g_i the gradient of the i-th term. Four covariances are estimated:
 
     hessian    H⁻¹                                   if the model is right
     outer      (Σ_i g_i g_iᵀ)⁻¹                      if the model is right (BHHH; the one in Rust, 1987)
@@ -9,8 +9,12 @@ g_i the gradient of the i-th term. Four covariances are estimated:
     grouped    H⁻¹ (Σ_k g_k g_kᵀ) H⁻¹                also if choices of one group k (an episode) depend on each other,
                                                      with g_k the sum of g_i over the group
 
-The second derivative is exact: two Newton steps from the fixed point V* have the derivatives of the fixed point up to
-the third order, and they are differentiated instead of the planner.
+The derivatives are exact: two Newton steps from the fixed point V* have the derivatives of the fixed point up to the
+third order, and they are differentiated instead of the planner.
+
+**Occupancies.** A linear reward that matches the features of n independent episodes, φᵀ(ρ_mix(θ̂) - ρ̂) = 0, has by the
+delta method the `grouped` covariance with H = ∂(φᵀρ_mix)/∂θ, the curvature of the dual, and g_k = φᵀ(x_k - ρ̂)/n for the
+visits x_k of an episode. There is no other kind, because a gap is no likelihood.
 """
 
 import dataclasses
@@ -20,38 +24,46 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import BoundedJit, as_float, working_precision
+from robustirl._check import as_number_between
+from robustirl._jax import as_float, jit, working_precision
+from robustirl._show import ShortRepr, html_columns
 from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.demonstrations.choices import as_choices
+from robustirl.demonstrations.occupancy import shown_contributions
 from robustirl.errors import InvalidInputError
-from robustirl.irl.mce.choice_likelihood import log_policy, outcome_scores, scores
-from robustirl.irl.mce.dynamics import JointModel, game_at, outcome_log_probabilities
-from robustirl.irl.mce.preparation import Settings, prepare
-from robustirl.irl.mce.problem import LIKELIHOOD, Problem
-from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP, mixture
-from robustirl.planning import Temperatures, two_player_backup
+from robustirl.irl.dynamics import JointModel
+from robustirl.irl.fit import LoopState, begin
+from robustirl.irl.objectives import log_policy
+from robustirl.irl.problem import Problem, Settings, as_problem
+from robustirl.irl.result import LIKELIHOOD, Fit
+from robustirl.mdp import MDP
+from robustirl.mdp.policy import mixture
+from robustirl.planning import Temperatures
+from robustirl.planning.operators import two_player_backup
 from robustirl.rewards import AbstractReward
 from robustirl.types import FloatTree
 
 KINDS = ("hessian", "outer", "sandwich", "grouped")
 SINGULAR = 1e-10  # Of the largest eigenvalue of an information scaled to a unit diagonal.
+COLLINEAR = 0.1
+"""An eigenvalue of the scaled information below says that variances are inflated tenfold, the textbook's sign of it."""
+SHOWN = 40  # Rows of the table that a text shows.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Inference:
-    """Parameters with their uncertainty.
+class Inference(ShortRepr):
+    """Hold parameters with their uncertainty.
 
     Attributes:
         names: A name for each of the d parameters.
         parameters: `[d]`, θ̂.
-        log_likelihood: Of all choices, and of their outcomes where dynamics were learned, too.
-        choice_log_likelihood: Of the choices alone.
+        log_likelihood: Of all choices, and of their outcomes where dynamics were learned; NaN for occupancies.
+        choice_log_likelihood: Of the choices alone; NaN for occupancies.
         observations, groups: How many choices there are, and how many groups (episodes).
         information: `[d, d]`, H.
-        outer_product: `[d, d]`, Σ_i g_i g_iᵀ.
+        outer_product: `[d, d]`, Σ_i g_i g_iᵀ; None for occupancies.
         grouped_outer_product: `[d, d]`, Σ_k g_k g_kᵀ.
     """
 
@@ -62,35 +74,47 @@ class Inference:
     observations: int
     groups: int
     information: Float[np.ndarray, "d d"]
-    outer_product: Float[np.ndarray, "d d"]
+    outer_product: Float[np.ndarray, "d d"] | None
     grouped_outer_product: Float[np.ndarray, "d d"]
 
     @property
-    def unidentified(self) -> tuple[str, ...]:
-        """Return the names of parameters that the choices do not identify.
+    def kind(self) -> str:
+        """Return the kind of standard error that is shown unless another is asked for."""
+        return "grouped" if self.outer_product is None else "hessian"
 
-        Some direction of these parameters changes no probability.
-        """
+    @property
+    def unidentified(self) -> tuple[str, ...]:
+        """Return the names of parameters of which some combination changes nothing that was observed."""
         return tuple(name for name, free in zip(self.names, _free(self.information), strict=True) if free)
 
-    def covariance(self, kind: str = "hessian") -> Float[np.ndarray, "d d"]:
-        """Return the covariance of the estimates.
+    @property
+    def collinear(self) -> tuple[tuple[str, ...], ...]:
+        """Return groups of names that the data hardly tell apart: some combination of each is nearly unknown."""
+        _, values, vectors, known = _scaled(self.information)
+        weak = known & (values < COLLINEAR)
+        groups = (
+            np.flatnonzero(np.abs(vectors[:, k]) > 0.5 * np.abs(vectors[:, k]).max()) for k in np.flatnonzero(weak)
+        )
+        return tuple(tuple(self.names[i] for i in group) for group in groups if group.size > 1)
 
-        Of directions that are not identified it is zero (see above).
+    def covariance(self, kind: str | None = None) -> Float[np.ndarray, "d d"]:
+        """Return the covariance of the estimates, zero in directions that are not identified.
 
         Args:
             kind: `hessian`, `outer`, `sandwich` or `grouped`; see the top of `robustirl.irl.inference`.
         """
-        if kind not in KINDS:
-            raise InvalidInputError(f"the kind of standard error is {kind!r}, but one of {', '.join(KINDS)} is needed.")
+        kind = self.kind if kind is None else kind
+        if kind not in KINDS or (self.outer_product is None and kind != "grouped"):
+            known = KINDS if self.outer_product is not None else ("grouped",)
+            raise InvalidInputError(f"the kind of standard error is {kind!r}, but one of {', '.join(known)} is needed.")
         if kind == "outer":
-            return _inverse(self.outer_product)
+            return _inverse(self.outer_product)  # pyright: ignore[reportArgumentType]
         bread = _inverse(self.information)
         if kind == "hessian":
             return bread
         return bread @ (self.outer_product if kind == "sandwich" else self.grouped_outer_product) @ bread
 
-    def standard_errors(self, kind: str = "hessian") -> Float[np.ndarray, " d"]:
+    def standard_errors(self, kind: str | None = None) -> Float[np.ndarray, " d"]:
         """Return a standard error for every parameter; infinite where it is not identified.
 
         NaN says that the information is not positive: then the parameters are no maximum.
@@ -99,49 +123,62 @@ class Inference:
         errors = np.sqrt(np.where(variances >= 0, variances, np.nan))
         return np.where(_free(self.information), np.inf, errors)
 
-    def confidence_intervals(self, confidence: float = 0.95, kind: str = "hessian") -> Float[np.ndarray, "d 2"]:
+    def confidence_intervals(self, confidence: float = 0.95, kind: str | None = None) -> Float[np.ndarray, "d 2"]:
         """Return θ̂ ± z · standard error for every parameter, by the normal approximation."""
         from scipy.stats import norm  # Here, so that `import robustirl` stays light.
 
-        if not 0 < confidence < 1:
-            raise InvalidInputError(f"the confidence is {confidence!r}, but a number between 0 and 1 is needed.")
-        width = float(norm.ppf((1 + confidence) / 2)) * self.standard_errors(kind)
+        share = as_number_between("the confidence", confidence, 0, 1)
+        width = float(norm.ppf((1 + share) / 2)) * self.standard_errors(kind)
         return np.stack([self.parameters - width, self.parameters + width], -1)
 
-    def summary(self, confidence: float = 0.95, kind: str = "hessian", most: int = 40) -> str:
-        """Return a table of the parameters with standard errors and intervals.
+    def table(self, confidence: float = 0.95, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return a row for every parameter: name, estimate, standard error, ends of the interval.
 
-        It has the first `most` of them.
+        `pandas.DataFrame(inference.table())` is a data frame of it.
         """
-        share = f"{confidence:.0%}".replace("%", " %")
         errors, intervals = self.standard_errors(kind), self.confidence_intervals(confidence, kind)
-        wide = max(len("parameter"), *(len(name) for name in self.names[:most]))
-        lines = [f"{'parameter':<{wide}} {'estimate':>12} {'std. error':>12}   {share} interval ({kind})"]
-        rows = zip(self.names, self.parameters, errors, intervals, strict=True)
-        for name, estimate, error, (low, high) in list(rows)[:most]:
-            lines.append(f"{name:<{wide}} {estimate:>12.5g} {error:>12.4g}   {low:.5g} to {high:.5g}")
-        if len(self.names) > most:
-            lines.append(f"... and {len(self.names) - most} more")
+        columns = (self.names, self.parameters.tolist(), errors.tolist(), *intervals.T.tolist())
+        keys = ("name", "estimate", "standard_error", "low", "high")
+        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def __str__(self) -> str:
+        rows = self.table()[:SHOWN]
+        wide = max(len("parameter"), *(len(row["name"]) for row in rows))
+        lines = [f"{'parameter':<{wide}} {'estimate':>12} {'std. error':>12}   95 % interval ({self.kind})"]
+        for row in rows:
+            ends = f"{row['low']:.5g} to {row['high']:.5g}"
+            lines.append(f"{row['name']:<{wide}} {row['estimate']:>12.5g} {row['standard_error']:>12.4g}   {ends}")
+        if len(self.names) > SHOWN:
+            lines.append(f"... and {len(self.names) - SHOWN} more")
+        if self.unidentified:
+            lines.append(f"not identified: {', '.join(self.unidentified[:SHOWN])}")
+        lines += [f"hardly told apart: {', '.join(group)}" for group in self.collinear]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self.table()
+        return html_columns(
+            "Coefficients", {key: [_text(row[key]) for row in rows] for key in (rows[0] if rows else {})}
+        )
 
 
 @working_precision
 def infer(
     fit: Fit,
     mdp: MDP,
-    choices: Choices | Demonstrations,
+    observed: Choices | Demonstrations,
     reward: AbstractReward,
     *,
     temperatures: Temperatures = Temperatures(),
     penalty: float = 0.0,
 ) -> Inference:
-    """Return the parameters of a fit by likelihood with their uncertainty.
+    """Return the parameters of a fit with their uncertainty.
 
     Args:
-        fit: The result of `fit(..., objective="likelihood")`.
+        fit: The result of `fit`, at its minimum.
         mdp: The learner's world that it was made in.
-        choices: The choices that it was made from.
-        reward: The reward model that it was made with.
+        observed: The choices, or the demonstrations, that it was made from.
+        reward: The reward model that it was made with; for occupancies a linear one of states.
         temperatures: Those of the fit.
         penalty: That of the fit; it adds to the information.
 
@@ -155,24 +192,20 @@ def infer(
         >>> round(float(found.parameters[0]), 4), round(float(found.standard_errors()[0]), 4)  # log 3, 4/√300
         (1.0986, 0.2309)
     """
-    if fit.objective != LIKELIHOOD:
-        raise InvalidInputError(
-            "standard errors come from a likelihood, but this fit matched an occupancy; fit with"
-            " objective='likelihood'."
-        )
-    rows = as_choices(choices)
-    settings = Settings(None, 0, None, False, temperatures, None, LIKELIHOOD, penalty)
-    (problem,), _ = prepare([mdp], [rows], [float(fit.alpha)], reward, None, settings)
     parameters = jax.tree.map(as_float, fit.parameters)
+    if fit.objective != LIKELIHOOD:
+        return _of_visits(fit, mdp, observed, reward, parameters, temperatures)
+    rows = as_choices(observed)
+    settings = Settings(temperatures=temperatures, objective=LIKELIHOOD, penalty=penalty)
+    problem = as_problem(mdp, rows, np.asarray(fit.alpha), reward, settings)
     level = np.asarray(mdp.initial) @ np.asarray(fit.value)
     shift = as_float((1 - float(mdp.discount)) * level)
     found = _derivatives(problem, parameters, as_float(np.asarray(fit.value) - level), shift)
-    hessian, logs, by_pair, outcome_logs, by_outcome = (np.asarray(x) for x in found)
+    hessian, logs, by_pair = (np.asarray(x) for x in found)
     each, choice_fitness = by_pair[rows.states, rows.actions], float(logs[rows.states, rows.actions].sum())
-    total = choice_fitness
+    total = choice_fitness + len(rows) * float(reward.further_log_likelihood(parameters))
     if isinstance(reward, JointModel):
-        each = each + by_outcome[reward.dynamics.outcomes]
-        total += float(outcome_logs[reward.dynamics.outcomes].sum())
+        each = each + np.asarray(reward.further_scores(parameters))
     owners, which = np.unique(rows.groups, return_inverse=True)
     sums = np.zeros((owners.size, each.shape[1]))
     np.add.at(sums, which, each)
@@ -189,46 +222,75 @@ def infer(
     )
 
 
-def _derive(problem: Problem, parameters: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]) -> Any:
-    """Return the information of a choice, log-probabilities and scores at the solution.
+def _settled(
+    problem: Problem, theta: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]
+) -> Float[Array, " S"]:
+    """Take two Newton steps from a value, which are differentiated as they are."""
+    game, reward = problem.model.game(problem.game, theta), problem.model(theta) - shift
+    for _ in range(2):
+        backup = two_player_backup(game, reward, value, problem.temperatures)
+        policy = mixture(backup.player, backup.opponent, game.alpha)
+        system = jnp.eye(value.size) - game.mdp.discount * game.mdp.kernel.chain(policy).dense()
+        value = value + jnp.linalg.solve(system, backup.value - value)
+    return value
 
-    The solution is the one for these parameters.
-    """
+
+@jit
+def _derivatives(problem: Problem, parameters: FloatTree, value: Float[Array, " S"], shift: Float[Array, ""]) -> Any:
+    """Return the information of a choice, and log-probabilities and scores of all pairs at these parameters."""
     theta, unravel = ravel_pytree(parameters)
+    value = _settled(problem, parameters, value, shift)  # What rounding has left in the value of the fit.
 
-    def settled(theta: Float[Array, " d"], start: Float[Array, " S"]) -> Float[Array, " S"]:
-        """Take two Newton steps, which are differentiated as they are."""
-        game = game_at(problem.model, problem.game, unravel(theta))
-        reward = problem.model(unravel(theta)) - shift
-        for _ in range(2):
-            backup = two_player_backup(game, reward, start, problem.temperatures)
-            policy = mixture(backup.player, backup.opponent, game.alpha)
-            system = jnp.eye(start.size) - game.mdp.discount * game.mdp.kernel.policy_matrix(policy)
-            start = start + jnp.linalg.solve(system, backup.value - start)
-        return start
-
-    value = settled(theta, value)  # What rounding has left in the value of the fit.
+    def logs(theta: Float[Array, " d"]) -> Float[Array, "S A"]:
+        at = unravel(theta)
+        return log_policy(problem, at, shift, _settled(problem, at, value, shift))[0]
 
     def fitness(theta: Float[Array, " d"]) -> Float[Array, ""]:
-        at = unravel(theta)
-        logs, _ = log_policy(problem, at, shift, settled(theta, value))
-        mean = (problem.expert * logs).sum()
-        outcomes = outcome_log_probabilities(problem.model, at)
-        if outcomes is not None:
-            counts = problem.model.dynamics.counts  # pyright: ignore[reportAttributeAccessIssue]
-            mean = mean + counts @ outcomes / counts.sum()
-        return mean
+        return (problem.expert * logs(theta)).sum() + problem.model.further_log_likelihood(unravel(theta))
 
-    logs, _ = log_policy(problem, parameters, shift, value)
-    outcomes = outcome_log_probabilities(problem.model, parameters)
-    by_pair, by_outcome = scores(problem, parameters, value, shift), outcome_scores(problem, parameters)
-    return -jax.jacfwd(jax.grad(fitness))(theta), logs, by_pair, outcomes, by_outcome
+    return -jax.jacfwd(jax.grad(fitness))(theta), logs(theta), jax.jacfwd(logs)(theta)
 
 
-_derivatives: BoundedJit[..., Any] = BoundedJit(_derive)
+def _of_visits(
+    fit: Fit, mdp: MDP, observed: Any, reward: AbstractReward, parameters: FloatTree, temperatures: Temperatures
+) -> Inference:
+    """Return the uncertainty of a linear reward that matches the visits of demonstrations."""
+    if not isinstance(observed, Demonstrations) or len(observed) < 2:
+        raise InvalidInputError(
+            "how uncertain matched visits are is told by two or more episodes; give Demonstrations."
+        )
+    if reward.scales() is None or np.ndim(fit.reward) != 1:
+        raise InvalidInputError(
+            f"the reward is a {type(reward).__name__}, but one of states that is linear in its parameters is needed."
+        )
+    problem = as_problem(mdp, fit.expert_occupancy, np.asarray(fit.alpha), reward, Settings(temperatures=temperatures))
+    matrix = np.asarray(_curvature(problem, begin(problem, parameters)))
+    back = jax.jacfwd(reward)(parameters)
+    features = np.concatenate([np.asarray(leaf).reshape(mdp.num_states, -1) for leaf in jax.tree.leaves(back)], 1)
+    shown, _ = shown_contributions(observed, mdp)
+    scatter = np.cov(np.asarray(shown @ features).T).reshape(features.shape[1], -1) / len(observed)
+    return Inference(
+        names=reward.parameter_names(),
+        parameters=np.asarray(ravel_pytree(parameters)[0]),
+        log_likelihood=float("nan"),
+        choice_log_likelihood=float("nan"),
+        observations=observed.num_transitions,
+        groups=len(observed),
+        information=(matrix + matrix.T) / 2,
+        outer_product=None,
+        grouped_outer_product=scatter,
+    )
 
 
-def _scaled(information: Float[np.ndarray, "d d"]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+@jit
+def _curvature(problem: Problem, state: LoopState) -> Float[Array, "d d"]:
+    """Return ∂(φᵀρ_mix)/∂θ at the parameters that a fit is begun with."""
+    here, memory = problem.objective.evaluate(problem, state.following, state.here, state.planner, problem.rule())
+    theta, _ = ravel_pytree(state.following)
+    return jax.lax.map(problem.objective.curvature(problem, here, memory), jnp.eye(theta.size, dtype=theta.dtype))
+
+
+def _scaled(information: Float[np.ndarray, "d d"]) -> tuple[np.ndarray, np.ndarray, np.ndarray, Bool[np.ndarray, " d"]]:
     """Return units, eigenvalues and eigenvectors of an information, and which are not zero.
 
     The units give the information a unit diagonal before its eigenvalues are computed.
@@ -247,7 +309,11 @@ def _inverse(information: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     return unit[:, None] * (vectors * inverse) @ vectors.T * unit
 
 
-def _free(information: Float[np.ndarray, "d d"]) -> np.ndarray:
+def _free(information: Float[np.ndarray, "d d"]) -> Bool[np.ndarray, " d"]:
     """Return which parameters have a part in a direction without information."""
     _, _, vectors, known = _scaled(information)
     return np.abs(vectors[:, ~known]).max(1, initial=0) > 1e-6
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.5g}"

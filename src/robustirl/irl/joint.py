@@ -1,4 +1,4 @@
-r"""Several experts with one reward, each in a world of its own: one fit to all of them.
+r"""Learn one reward from several experts, each in a world of its own.
 
 The objective is the weighted sum of the experts' duals, Σ_k w_k c_k(θ), or of their mean log-likelihoods. It is that of
 one world which consists of all of them side by side: states (k, s), a block-diagonal kernel, the start distribution
@@ -7,30 +7,30 @@ differ in strength from world to world.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl._runtime import short_repr
-from robustirl.demonstrations import Choices, Demonstrations, estimate_occupancy
+from robustirl._check import as_floats, as_list, short_repr
+from robustirl._show import ShortRepr
+from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.demonstrations.choices import as_choices
 from robustirl.errors import InvalidInputError
-from robustirl.irl.alpha_profile import profile_alpha
-from robustirl.irl.alpha_selection import select_alpha
-from robustirl.irl.mce.evidence_checks import matched_occupancy
-from robustirl.irl.mce.fit import fit
-from robustirl.irl.mce.problem import LIKELIHOOD
-from robustirl.irl.mce.result import Fit
-from robustirl.mdp import MDP, as_alpha, as_floats, as_list, as_world, shape_of
-from robustirl.rewards import AbstractReward, LinearReward, TabularReward
+from robustirl.irl.alpha import matched_occupancy, select_alpha
+from robustirl.irl.fit import fit
+from robustirl.irl.result import Fit
+from robustirl.mdp import MDP, from_sparse
+from robustirl.mdp.game import as_alpha
+from robustirl.mdp.mdp import as_world
+from robustirl.rewards import AbstractReward, TabularReward
 from robustirl.types import FloatTree, Objective
 
 
 class RepeatedReward(AbstractReward):
-    """The reward of a model, repeated for each of several worlds.
+    """Repeat the reward of a model for each of several worlds.
 
     Example:
         >>> RepeatedReward(TabularReward(2), 2)(jnp.array([1.0, 3.0])).tolist()
@@ -50,10 +50,16 @@ class RepeatedReward(AbstractReward):
     def parameter_names(self) -> tuple[str, ...]:
         return self.model.parameter_names()
 
+    def seen(self, difference: Float[Array, " KS"] | Float[Array, "KS A"]) -> Float[Array, "..."]:
+        return self.model.seen(difference.reshape(self.count, -1, *difference.shape[1:]).sum(0))
+
+    def scales(self) -> FloatTree | None:
+        return self.model.scales()
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class JointFit:
-    """The outcome of a fit to several experts.
+class JointFit(ShortRepr):
+    """Hold the outcome of a fit to several experts.
 
     Attributes:
         reward: `[S]` or `[S, A]`, the reward that all experts share.
@@ -95,7 +101,7 @@ def fit_jointly(
         mdps: The learner's worlds, over the same states and actions and with the same discount.
         experts: For each world the expert's occupancy, `[S]` or `[S, A]`, or demonstrations; for a likelihood
             demonstrations with actions, or `Choices`.
-        alphas: One α for all or one for each; "auto" estimates each from its own demonstrations.
+        alphas: One α for all or one for each; "auto" chooses each from its own demonstrations (`select_alpha`).
         reward: The reward model that all share; one parameter per state if omitted.
         weights: How much each expert counts, for occupancies: all alike if omitted. In a likelihood every choice does.
         objective: See `fit`.
@@ -111,11 +117,22 @@ def fit_jointly(
         >>> joint.players.shape, bool(joint.occupancy_gaps.max() < 1e-3)
         ((2, 3, 2), True)
     """
-    worlds = _as_worlds(mdps, experts)
-    count, states = len(worlds), worlds[0].num_states
+    worlds, experts = _as_worlds(mdps), as_list("experts", experts, "a sequence of occupancies or demonstrations")
+    count, (states, actions) = len(worlds), worlds[0].mask.shape
+    if len(experts) != count:
+        raise InvalidInputError(f"{count} worlds and {len(experts)} experts were given; give an expert for each world.")
     model = TabularReward(states) if reward is None else reward
-    chosen = _alphas(worlds, experts, alphas, model, objective, options)
-    if objective == LIKELIHOOD:
+    if isinstance(alphas, str) and alphas == "auto":
+        alone = {name: value for name, value in options.items() if name not in ("initial_parameters", "callbacks")}
+        pairs = zip(worlds, experts, strict=True)
+        each = [select_alpha(w, e, reward=model, objective=objective, **alone) for w, e in pairs]
+        chosen = np.array([selection.alpha for selection in each])
+    else:
+        given: Any = [alphas] * count if np.ndim(alphas) == 0 else alphas  # pyright: ignore[reportArgumentType]
+        chosen = np.array([float(as_alpha(alpha)) for alpha in as_list("alphas", given, "numbers")])
+        if chosen.shape != (count,):
+            raise InvalidInputError(f"{chosen.size} alphas were given for {count} worlds; give one, or one for each.")
+    if objective == "likelihood":
         rows = [as_choices(expert) for expert in experts]
         for row, world in zip(rows, worlds, strict=True):
             row.check_against(world)
@@ -125,48 +142,34 @@ def fit_jointly(
         shares = np.ones(count) if weights is None else as_floats("the weights", weights)
         if shares.shape != (count,) or not ((shares > 0) & np.isfinite(shares)).all():
             raise InvalidInputError(f"the weights are {short_repr(weights)}, but {count} numbers above 0 are needed.")
-        rhos = [_occupancy(expert, world, model) for expert, world in zip(experts, worlds, strict=True)]
+        rhos = [
+            matched_occupancy(expert, world, model) if isinstance(expert, Demonstrations) else np.asarray(expert, float)
+            for expert, world in zip(experts, worlds, strict=True)
+        ]
         evidence = np.concatenate([w * rho for w, rho in zip(shares / shares.sum(), rhos, strict=True)])
-    union = _union(worlds, shares / shares.sum())
-    local = np.repeat(chosen, states)
-    alpha: Any = local if len(set(chosen)) > 1 else float(chosen[0])
-    shared = _repeated(model, count)
+    shares = shares / shares.sum()
+    union, shared = _union(worlds, shares), RepeatedReward(model, count)
+    alpha: Any = np.repeat(chosen, states) if len(set(chosen)) > 1 else float(chosen[0])
     found = fit(union, evidence, alpha=alpha, reward=shared, objective=objective, **options)
-    return _taken_apart(found, chosen, shares / shares.sum(), union, evidence, shared, states)
-
-
-def _taken_apart(
-    found: Fit,
-    alphas: Float[np.ndarray, " K"],
-    shares: Float[np.ndarray, " K"],
-    world: MDP,
-    evidence: Any,
-    model: AbstractReward,
-    states: int,
-) -> JointFit:
-    count, actions = len(alphas), found.player.shape[-1]
     gaps = np.abs(np.asarray(found.occupancy) - np.asarray(found.expert_occupancy)).reshape(count, states).sum(1)
     return JointFit(
         reward=np.asarray(found.reward)[:states],
         parameters=found.parameters,
         players=np.asarray(found.player).reshape(count, states, actions),
         opponents=np.asarray(found.opponent).reshape(count, states, actions),
-        alphas=alphas,
+        alphas=chosen,
         occupancy_gaps=gaps / shares,
         fit=found,
-        world=world,
+        world=union,
         evidence=evidence,
-        model=model,
+        model=shared,
     )
 
 
-def _as_worlds(mdps: Sequence[MDP], experts: Sequence[Any]) -> list[MDP]:
+def _as_worlds(mdps: Sequence[MDP]) -> list[MDP]:
     worlds = [as_world(mdp) for mdp in as_list("mdps", mdps, "a sequence of worlds")]
-    experts = as_list("experts", experts, "a sequence of occupancies or demonstrations")
-    if not len(worlds) == len(experts) > 0:
-        raise InvalidInputError(
-            f"{len(worlds)} worlds and {len(experts)} experts were given, but an expert is needed for every world."
-        )
+    if not worlds:
+        raise InvalidInputError("no world was given; give a world for each expert.")
     first = worlds[0]
     for place, world in enumerate(worlds):
         if world.mask.shape != first.mask.shape or float(world.discount) != float(first.discount):
@@ -175,47 +178,6 @@ def _as_worlds(mdps: Sequence[MDP], experts: Sequence[Any]) -> list[MDP]:
                 f" the first has {first.mask.shape} and {float(first.discount)!r}; experts with one reward share them."
             )
     return worlds
-
-
-def _alphas(
-    worlds: list[MDP],
-    experts: Sequence[Any],
-    alphas: Any,
-    model: AbstractReward,
-    objective: str,
-    options: Mapping[str, Any],
-) -> Float[np.ndarray, " K"]:
-    """Return α for each world, as given or estimated.
-
-    It is estimated with the reward model and the settings of the joint fit.
-    """
-    if isinstance(alphas, str):
-        if alphas != "auto":
-            raise InvalidInputError(f"alphas is {alphas!r}, but numbers with 0 < alpha <= 1 or 'auto' are needed.")
-        if objective == LIKELIHOOD:
-            profiles = [profile_alpha(w, e, reward=model, **options) for w, e in zip(worlds, experts, strict=True)]
-            return np.array([estimate.alpha for estimate, _ in profiles])
-        for place, expert in enumerate(experts):
-            if not isinstance(expert, Demonstrations):
-                raise InvalidInputError(
-                    f"alphas is 'auto', but expert {place} is given by an occupancy, which does not tell α; give"
-                    " demonstrations or numbers."
-                )
-        alone = {name: value for name, value in options.items() if name not in ("initial_parameters", "callbacks")}
-        return np.array([select_alpha(w, e, reward=model, **alone).alpha for w, e in zip(worlds, experts, strict=True)])
-    single = shape_of("alphas", alphas) == ()
-    each = [alphas] * len(worlds) if single else as_list("alphas", alphas, "a number, or a sequence of them,")
-    given = np.array([float(as_alpha(alpha)) for alpha in each])
-    if given.shape != (len(worlds),):
-        raise InvalidInputError(f"{given.size} alphas were given for {len(worlds)} worlds; give one, or one for each.")
-    return given
-
-
-def _occupancy(expert: Any, world: MDP, model: AbstractReward) -> Float[np.ndarray, "..."]:
-    """Return ρ of an expert, estimated from demonstrations where it is not given."""
-    if isinstance(expert, Demonstrations):
-        return matched_occupancy(expert, world, np.asarray(estimate_occupancy(expert, world).occupancy), model)
-    return as_floats("the occupancy of an expert", expert)
 
 
 def _side_by_side(rows: Sequence[Choices], states: int) -> Choices:
@@ -231,27 +193,12 @@ def _side_by_side(rows: Sequence[Choices], states: int) -> Choices:
 
 def _union(worlds: Sequence[MDP], shares: Float[np.ndarray, " K"]) -> MDP:
     """Return the world that consists of all worlds side by side."""
-    count, (states, actions) = len(worlds), worlds[0].mask.shape
-    kernel = np.zeros((count, states, actions, count, states))
-    for k, world in enumerate(worlds):
-        kernel[k, :, :, k] = np.asarray(world.kernel.to_array())
-    size = count * states
+    from scipy import sparse  # Here, so that `import robustirl` stays light.
+
+    kernel = sparse.block_diag([world.kernel.to_sparse() for world in worlds], format="csr")
     return MDP(
-        kernel.reshape(size, actions, size),
+        from_sparse(sparse.csr_array(kernel), num_actions=worlds[0].num_actions),
         discount=float(worlds[0].discount),
         initial=np.concatenate([w * np.asarray(world.initial) for w, world in zip(shares, worlds, strict=True)]),
         mask=np.concatenate([np.asarray(world.mask) for world in worlds]),
     )
-
-
-def _repeated(model: AbstractReward, count: int) -> AbstractReward:
-    """Return the reward for all worlds, as a linear one where it is linear.
-
-    There are faster methods for linear rewards.
-    """
-    if isinstance(model, TabularReward):
-        size = int(np.prod(model.shape))
-        model = LinearReward(np.eye(size).reshape(*model.shape, size), names=model.parameter_names())
-    if isinstance(model, LinearReward):
-        return LinearReward(np.concatenate([np.asarray(model.features)] * count), names=model.names)
-    return RepeatedReward(model, count)

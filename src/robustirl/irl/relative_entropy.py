@@ -44,7 +44,7 @@ from robustirl.control.rollouts import Episodes, collect
 from robustirl.control.training import stacked, unstacked
 from robustirl.control.worlds import World, as_keys, list_worlds, world_width
 from robustirl.errors import InvalidInputError
-from robustirl.irl._result import AbstractFit, AbstractVerdict, require_success
+from robustirl.irl.result import AbstractFit, AbstractVerdict, require_success
 from robustirl.types import ArrayLike, Tree
 
 EVERY = 10

@@ -18,8 +18,7 @@ from robustirl.control.rollouts import Episodes
 from robustirl.control.worlds import HostWorld, World
 from robustirl.demonstrations.recordings import RecordingsLike
 from robustirl.errors import InvalidInputError
-from robustirl.irl._parameters import Parameters
-from robustirl.irl.acting import ActingPolicy, as_generator
+from robustirl.irl.acting import ActingPolicy, Parameters, as_generator
 from robustirl.irl.discriminator import ImitationConfig, LearnedReward
 from robustirl.irl.imitation import ImitationFit, fit_imitation
 from robustirl.irl.relative_entropy import (
@@ -301,20 +300,6 @@ class RobustImitation(_SampledEstimator):
         fit = self._fitted()
         title = "Robust imitation from observation" if float(fit.alpha) < 1 else "Imitation from observation (GAIfO)"
         return f"{title}\n  with           α = {float(fit.alpha):.4g}\n  ended          {fit.verdict}"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator and its fit to an .npz file; `robustirl.irl.load_fit` reads the fit alone."""
-        from robustirl.irl.saving import save_imitation
-
-        self._fitted()
-        save_imitation(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "RobustImitation":
-        """Read what `save` wrote; no code is run by it."""
-        from robustirl.irl.saving import load_imitation
-
-        return load_imitation(cls, path)
 
     def _act(self, observations: Any, generator: np.random.Generator | None) -> np.ndarray:
         fit, seen = self._fitted(), as_floats("the observations", observations)

@@ -1,208 +1,188 @@
-"""Save fits and estimators to files, and read them back exactly."""
+"""Save fits to files and read them back exactly: one .npz with named arrays and a note in JSON, without pickles.
+
+A fit is a tree of dataclasses (results, policies, reward models, layers) whose leaves are arrays, numbers, words and
+members of enumerations. The note is the tree with the name of an array in place of each; a class is written by its
+name. Reading runs no code of the file: names are looked up among the classes listed here and the reward models that
+the program has defined, and objects are made from their fields.
+"""
 
 import dataclasses
+import enum
+import json
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from robustirl._runtime import from_dict, one_line, require_kinds
-from robustirl.control import PPOConfig
-from robustirl.demonstrations import OccupancyEstimate
-from robustirl.errors import InvalidInputError, RobustIRLError
-from robustirl.irl._archive import Archive, read_archive, write_archive
-from robustirl.irl._encoding import (
-    decode_optimizer,
-    decode_record,
-    decode_reward,
-    decode_tree,
-    encode_optimizer,
-    encode_record,
-    encode_reward,
-    encode_tree,
-)
-from robustirl.irl._fit_encoding import IMITATION, KINDS, TABULAR, decode_fit, encode_fit, kind_of
-from robustirl.irl.discriminator import ImitationConfig
-from robustirl.irl.evidence import Evidence
-from robustirl.irl.imitation import ImitationFit
-from robustirl.irl.inference import Inference
-from robustirl.irl.mce.problem import OCCUPANCY
-from robustirl.irl.mce.result import Fit
-from robustirl.irl.relative_entropy import RelativeEntropyFit
-from robustirl.planning import Temperatures, as_temperatures
+from robustirl._check import as_path, one_line
+from robustirl._files import read_arrays, read_regular, write_arrays
+from robustirl._jax import released, working_precision
+from robustirl.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from robustirl.irl.estimator import RobustIRL
-    from robustirl.irl.sampled import RobustImitation
-
-Found = TypeVar("Found")
+FORMAT = "robustirl-2"
+NOTE = "note"
 
 
-def save_fit(fit: Fit | RelativeEntropyFit | ImitationFit, path: str | os.PathLike[str]) -> None:
-    """Write a fit to an .npz file, of a finite world or of a sampled one.
+def save_fit(fit: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fit of any kind to an .npz file.
 
     Example:
         >>> import tempfile
         >>> from robustirl.envs import ThreeState
         >>> from robustirl.irl import fit, load_fit, save_fit
-        >>> found = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], steps=5)
+        >>> found = fit(ThreeState().mdp(), [0.1, 0.8, 0.1], alpha=1.0, steps=5)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_fit(found, f"{folder}/fit.npz")
         ...     again = load_fit(f"{folder}/fit.npz")
-        >>> bool((again.player == found.player).all()), again.verdict.status
-        (True, <Status.MAX_STEPS: 'budget'>)
+        >>> bool((again.player == found.player).all()), again.verdict.status == found.verdict.status
+        (True, True)
     """
-    kind = kind_of(fit)
-    note, arrays = encode_fit(fit)
-    write_archive(Archive({"kind": kind.name, "fit": note}, arrays), path)
+    if type(fit).__name__ not in _kinds():
+        raise InvalidInputError(
+            f"a fit is needed, but {type(fit).__name__} was given; an estimator has its own save()."
+        )
+    write_record(path, {"fit": fit})
 
 
-def load_fit(path: str | os.PathLike[str]) -> Fit | RelativeEntropyFit | ImitationFit:
-    """Read the fit that `save_fit` wrote, or that of a saved `RobustIRL`.
+def load_fit(path: str | os.PathLike[str]) -> Any:
+    """Read the fit that `save_fit` wrote, or that of a saved estimator.
 
     See the example of `save_fit`.
     """
-    note, arrays = read_archive(path)
-    kind = next((kind for kind in KINDS if kind.name == note.get("kind")), TABULAR)
-    return _understood(path, lambda: decode_fit(kind, note["fit"], arrays))
+    return read_record(path)["fit"]
 
 
-def _understood(path: str | os.PathLike[str], decode: Callable[[], Found]) -> Found:
-    """Return what `decode` makes of a file, or refuse its content.
-
-    Content is refused that is not what it should be under a valid checksum.
-    """
+def write_record(path: str | os.PathLike[str], parts: dict[str, Any]) -> None:
+    """Write several objects by name, whole or not at all."""
+    path = as_path(path)
+    if path.suffix != ".npz":
+        raise InvalidInputError(f"{path} has the suffix {path.suffix!r}, but fits are .npz files; name it so.")
+    arrays: dict[str, np.ndarray] = {}
+    note = {"format": FORMAT, "parts": {name: _encode(part, name, arrays) for name, part in parts.items()}}
     try:
-        return decode()
-    except RobustIRLError:  # Such as that nothing can be computed in a forked process.
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {one_line(error)}"
+        write_arrays(path, {NOTE: np.frombuffer(json.dumps(note).encode(), np.uint8), **arrays})
+    except OSError as error:
         raise InvalidInputError(
-            f"{path} is a saved model, but not one this robustirl understands ({reason});"
-            " save it anew with this version."
+            f"{path} cannot be written ({error.strerror}); choose a place in an existing folder that may be written to."
         ) from None
 
 
-_PLAIN = ("alpha", "steps", "tolerance", "tail", "confidence", "planner_tolerance", "throw", "objective", "penalty")
-
-
-def save_estimator(estimator: "RobustIRL", path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to an .npz file."""
-    evidence = estimator.evidence_
-    note, arrays = encode_fit(estimator.fit_)
-    parameters = {name: _as_json(getattr(estimator, name)) for name in _PLAIN}
-    parameters |= {
-        "temperatures": [float(number) for number in estimator.temperatures],
-        "reward": encode_reward(estimator.reward, arrays),
-        "optimizer": encode_optimizer(estimator.optimizer),
-        "initial_parameters": encode_tree(estimator.initial_parameters, "start", arrays),
-    }
-    held = {
-        "alpha_estimate": encode_record(evidence.alpha_estimate, "alpha", arrays),
-        "occupancy_estimate": encode_record(evidence.occupancy_estimate, "occupancy", arrays),
-    }
-    inference = encode_record(vars(estimator).get("inference_"), "inference", arrays)
-    fields = dataclasses.fields(evidence)
-    held |= {field.name: _as_json(getattr(evidence, field.name)) for field in fields if field.name not in held}
-    write_archive(
-        Archive(
-            {"kind": "estimator", "fit": note, "parameters": parameters, "evidence": held, "inference": inference},
-            arrays,
-        ),
-        path,
-    )
-
-
-def load_estimator(kind: "type[RobustIRL]", types: Mapping[str, Any], path: str | os.PathLike[str]) -> "RobustIRL":
-    """Read what `save_estimator` wrote.
-
-    Args:
-        kind: `RobustIRL`, or what was derived from it.
-        types: Those of its parameters, by name.
-        path: The file.
-    """
-    note, arrays = read_archive(path)
-    if note.get("kind") != "estimator":
-        raise InvalidInputError(f"{path} holds a {note.get('kind')}, not an estimator; read it with load_fit.")
-    return _understood(path, lambda: _decode_estimator(kind, types, note, arrays))
-
-
-def save_imitation(estimator: "RobustImitation", path: str | os.PathLike[str]) -> None:
-    """Write a fitted `RobustImitation` to an .npz file; `load_fit` reads its fit."""
-    note, arrays = encode_fit(estimator.fit_)
-    given = estimator.get_params()
-    config = None if given["config"] is None else dataclasses.asdict(given["config"])
-    kind = kind_of(estimator.fit_)
-    write_archive(Archive({"kind": kind.name, "fit": note, "parameters": {**given, "config": config}}, arrays), path)
-
-
-def load_imitation(kind: "type[RobustImitation]", path: str | os.PathLike[str]) -> "RobustImitation":
-    """Read what `save_imitation` wrote."""
-    note, arrays = read_archive(path)
-    if "parameters" not in note or note.get("kind") != IMITATION.name:
+@working_precision
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what `write_record` wrote."""
+    path = as_path(path)
+    try:
+        arrays = read_arrays(read_regular(path))
+        note = json.loads(arrays.pop(NOTE).tobytes())
+        if note["format"] != FORMAT:
+            raise ValueError(f"its format is {note['format']!r}")
+        kinds = _kinds()
+        return {name: released(_decode(part, arrays, kinds)) for name, part in note["parts"].items()}
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read ({error.strerror}); give the path of a saved fit.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
         raise InvalidInputError(
-            f"{path} holds no RobustImitation but kind {note.get('kind')!r}; read it with load_fit."
-        )
-
-    def decode() -> "RobustImitation":
-        given = dict(note["parameters"])
-        config = given.pop("config")
-        made = kind(**given, config=None if config is None else _imitation_config(config))
-        found = decode_fit(IMITATION, note["fit"], arrays)
-        assert isinstance(found, ImitationFit)
-        made.fit_ = found
-        return made
-
-    return _understood(path, decode)
+            f"{path} is not a fit that this robustirl has saved, or is damaged ({reason}); save it anew."
+        ) from None
 
 
-def _imitation_config(note: dict[str, Any]) -> ImitationConfig:
-    # JSON has lists alone.
-    fields, ppo = (
-        {name: tuple(value) if isinstance(value, list) else value for name, value in part.items()}
-        for part in (note, note["ppo"])
+def is_data(value: Any) -> bool:
+    """Return whether a value can be written into a file.
+
+    Example:
+        >>> is_data({"weights": np.zeros(2)}), is_data(print)
+        (True, False)
+    """
+    try:
+        _encode(value, "", {})
+    except InvalidInputError:
+        return False
+    return True
+
+
+def _encode(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a value as JSON; arrays go into `arrays` under their place in the tree."""
+    if isinstance(value, enum.Enum):
+        return {"enum": [type(value).__name__, value.value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, jax.Array | np.ndarray) and np.asarray(value).dtype.kind in "biuf":
+        arrays[name] = np.asarray(value)
+        return {"device" if isinstance(value, jax.Array) else "array": name}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [_encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]}
+    fields = getattr(value, "_fields", None)
+    if isinstance(value, tuple) and fields is not None:
+        named = zip(fields, value, strict=True)
+        return {type(value).__name__: {k: _encode(v, f"{name}.{k}", arrays) for k, v in named}}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _encode(item, f"{name}.{key}", arrays) for key, item in value.items()}}
+    if dataclasses.is_dataclass(value) and type(value).__name__ in _kinds():
+        held = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {type(value).__name__: {k: _encode(item, f"{name}.{k}", arrays) for k, item in held.items()}}
+    raise InvalidInputError(
+        f"{name} holds a {type(value).__name__}, which cannot be written as data; keep arrays, numbers, words and"
+        " modules of layers in it."
     )
-    return from_dict(ImitationConfig, {**fields, "ppo": from_dict(PPOConfig, ppo)})
 
 
-def _decode_estimator(
-    kind: "type[RobustIRL]", types: Mapping[str, Any], note: dict[str, Any], arrays: dict[str, np.ndarray]
-) -> "RobustIRL":
-    parameters, evidence = dict(note["parameters"]), dict(note["evidence"])
-    found = decode_fit(TABULAR, note["fit"], arrays)
-    parameters |= {
-        "temperatures": as_temperatures(Temperatures(*parameters["temperatures"])),
-        "reward": decode_reward(parameters["reward"], arrays),
-        "optimizer": decode_optimizer(parameters["optimizer"]),
-        "initial_parameters": decode_tree(parameters["initial_parameters"], arrays),
-    }
-    if evidence["alpha_estimate"] is not None:
-        from robustirl.demonstrations.alpha import AlphaEstimate
-
-        evidence["alpha_estimate"] = decode_record(AlphaEstimate, evidence["alpha_estimate"], "alpha", arrays)
-    estimate = decode_record(OccupancyEstimate, evidence["occupancy_estimate"], "occupancy", arrays)
-    evidence |= {"occupancy_estimate": estimate, "cautions": tuple(evidence["cautions"])}
-    evidence["notes"] = tuple(evidence.get("notes", ()))  # Absent from files of 0.1.
-    since = {"objective": OCCUPANCY, "penalty": 0.0}  # Absent from files of 0.1.
-    parameters = since | parameters
-    plain = {name: parameters[name] for name in _PLAIN}
-    if isinstance(plain["alpha"], list):
-        # α by state and action; what it may be, `fit` checks when it is used.
-        parameters["alpha"] = np.asarray(plain.pop("alpha"), float)
-        evidence["alpha"] = parameters["alpha"]
-    require_kinds(types, plain)
-    estimator = kind().set_params(**parameters)
-    estimator.fit_, estimator.evidence_ = found, from_dict(Evidence, evidence)
-    inference = note.get("inference")
-    if inference is not None:
-        named = {**inference, "names": tuple(inference["names"])}
-        estimator.inference_ = decode_record(Inference, named, "inference", arrays)
-    return estimator
+def _decode(note: Any, arrays: dict[str, np.ndarray], kinds: dict[str, type]) -> Any:
+    """Invert `_encode`."""
+    if not isinstance(note, dict):
+        return note
+    ((kind, content),) = note.items()
+    if kind in ("array", "device"):
+        return arrays[content] if kind == "array" else jnp.asarray(arrays[content])
+    if kind in ("tuple", "list"):
+        items = [_decode(item, arrays, kinds) for item in content]
+        return items if kind == "list" else tuple(items)
+    if kind == "enum":
+        return kinds[content[0]](content[1])
+    fields = {key: _decode(item, arrays, kinds) for key, item in content.items()}
+    if kind == "dict":
+        return fields
+    if kind not in kinds:
+        raise ValueError(f"{kind} is not defined here; import its module before loading")
+    made, names = kinds[kind], set(content)
+    if issubclass(made, tuple):
+        return made(**fields)
+    if names != {field.name for field in dataclasses.fields(made)}:
+        raise ValueError(f"the fields of {kind} are {', '.join(sorted(names))}")
+    held = object.__new__(made)  # Not by its constructor, which may take other arguments.
+    for field, item in fields.items():
+        object.__setattr__(held, field, item)
+    return held
 
 
-def _as_json(value: Any) -> Any:
-    """Return a number, an array, a word or a tuple of words as JSON has it."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray | jax.Array) else value
+def _kinds() -> dict[str, type]:
+    """Return the classes that files may name: results, settings, policies, layers and all reward models."""
+    from robustirl.control import policies, policy_gradient, ppo
+    from robustirl.demonstrations import occupancy
+    from robustirl.irl import checks, discriminator, imitation, relative_entropy, result
+    from robustirl.planning import operators
+    from robustirl.rewards import AbstractReward
+
+    modules = (checks, discriminator, imitation, relative_entropy, result, policies, policy_gradient, ppo)
+    modules += (occupancy, operators)
+    own = (kind for module in modules for kind in vars(module).values() if _is_kind(kind, module.__name__))
+    return {kind.__name__: kind for kind in (*own, eqx.nn.Linear, eqx.nn.Conv2d, *_subclasses(AbstractReward))}
+
+
+def _is_kind(kind: Any, module: str) -> bool:
+    """Return whether an object is a class of data that this module defines."""
+    if not isinstance(kind, type) or kind.__module__ != module:
+        return False
+    return dataclasses.is_dataclass(kind) or issubclass(kind, enum.Enum) or hasattr(kind, "_fields")
+
+
+def _subclasses(kind: type) -> Iterator[type]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _subclasses(one)

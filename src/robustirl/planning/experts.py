@@ -10,9 +10,10 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Array, Float
 
-from robustirl._runtime import working_precision
+from robustirl._check import as_floats, as_number, as_positive, concrete
+from robustirl._jax import working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_floats, as_number, as_positive, concrete
+from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning.operators import Temperatures
 from robustirl.planning.solve import solve
 from robustirl.types import ArrayLike

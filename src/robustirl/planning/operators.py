@@ -33,9 +33,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from robustirl._runtime import short_repr, tie_tolerance, working_precision
+from robustirl._check import as_number, concrete, short_repr
+from robustirl._jax import tie_tolerance, working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, as_number, concrete, opposed
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp.policy import opposed
 
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""

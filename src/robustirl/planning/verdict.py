@@ -9,19 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from robustirl._runtime import (
-    ScopedModule,
-    as_float,
-    epsilon,
-    html_table,
-    joined,
-    short_value,
-    smallest_tolerance,
-    solver_tolerance,
-    working_precision,
-)
+from robustirl._check import as_positive, concrete
+from robustirl._jax import ScopedModule, as_float, epsilon, smallest_tolerance, solver_tolerance, working_precision
+from robustirl._show import html_table, joined, short_value
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.mdp import LEAST_DIGIT, MDP, MarkovGame, as_positive, as_reward, concrete, mixture
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp.mdp import LEAST_DIGIT
+from robustirl.mdp.policy import as_reward, mixture
 from robustirl.planning.operators import Reward, Temperatures, is_zero
 from robustirl.types import ArrayLike
 

@@ -1,1 +1,0 @@
-"""Maximum causal entropy IRL, standard and robust."""

@@ -1,1 +1,0 @@
-"""Solving with (I - γ P_π): dense inverses and Krylov methods."""

@@ -1,1 +1,0 @@
-"""Solvers: objects with tuning numbers as fields, for `robustirl.planning.solve`."""
