@@ -109,7 +109,7 @@ for g in own:
 # dynamics. (Averages of the data are too low, since engines that were still running at the end are missing from them.
 # The cost of a month counts the randomness of the policies, too, and a soft policy is not the cheapest.)
 #
-# `robustirl study buses` has every ordered pair of the four groups, occupancy matching as well, costs with intervals,
+# `python -m experiments study buses` has every ordered pair of the four groups, occupancy matching as well, costs with intervals,
 # and the cost learned jointly from the other groups ([studies](../studies.md#rusts-buses-across-groups)).
 #
 # A note on the table of 1987: without looking ahead (γ = 0) the largest log-likelihood is -165.45852, at the printed

@@ -197,9 +197,10 @@ def batch_key(spec: RunSpec) -> Hashable:
 
 def run(specs: Sequence[RunSpec], out: Path, where: Where | None = None, title: str = "learning") -> list[Record]:
     """Return the records of some runs, after computing those that the folder lacks."""
-    for spec in {
+    known = {
         (s.environment, s.noise_model, s.seed, s.start, s.alpha, s.learner_noise, s.expert_noise): s for s in specs
-    }.values():
+    }
+    for spec in known.values():
         spec.check()
     results = runner.run(specs, work, out, key=batch_key, size=BATCH, where=where, title=title)
     return [Record(result.spec, **result.row, arrays=result.arrays) for result in results]
@@ -208,9 +209,8 @@ def run(specs: Sequence[RunSpec], out: Path, where: Where | None = None, title: 
 def work(specs: Sequence[RunSpec]) -> list[Outcome]:
     """Compute a batch of runs that share all but their noises, α and measures."""
     spec = specs[0]
-    return context(spec.environment, spec.noise_model, spec.expert, spec.expert_alpha, spec.seed, spec.start).outcomes(
-        specs
-    )
+    lab = context(spec.environment, spec.noise_model, spec.expert, spec.expert_alpha, spec.seed, spec.start)
+    return lab.outcomes(specs)
 
 
 @functools.lru_cache(maxsize=16)
