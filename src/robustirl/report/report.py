@@ -185,7 +185,7 @@ def report_fit(
     kept = sorted(weights, key=lambda weight: -abs(weight.value))[:MAX_WEIGHTS]
     uses = [use for use in (checks.sampled, checks.greedy) if use is not None]
     acting = np.asarray(fit.player if checks.use is None else checks.use.policy)
-    kind = "Maximum causal entropy IRL" if np.min(fit.alpha) == 1 else "Robust maximum causal entropy IRL"
+    kind = "Maximum causal entropy IRL" if np.min(np.asarray(fit.alpha)) == 1 else "Robust maximum causal entropy IRL"
     return Report(
         title=title or kind,
         opening=_opening(weights, world, inference, None if estimate is None else estimate.episodes),
