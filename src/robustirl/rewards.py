@@ -6,7 +6,7 @@ and actions is that of the executed action, of the player or the opponent.
 """
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -171,6 +171,30 @@ class ClassReward(AbstractReward):
 
     def size(self, parameters: Float[Array, "..."]) -> Float[Array, ""]:
         return (parameters.max() - parameters.min()) / 2
+
+
+def classes(labels: Sequence[object] | Mapping[Any, object], state_names: Sequence[str] | None = None) -> ClassReward:
+    """Return a reward of one named weight for each class of states: say which states are alike.
+
+    Args:
+        labels: The class of every state in order (a list, an array, a column of a table), or of every state's name.
+        state_names: The name of every state in order, if the labels are by name.
+
+    Example:
+        >>> classes(["ice", "hole", "ice", "goal"]).parameter_names()
+        ('goal', 'hole', 'ice')
+        >>> classes({"A": "ward", "B": "home"}, ["B", "A"]).classes.tolist()
+        [0, 1]
+    """
+    if isinstance(labels, Mapping):
+        if state_names is None:
+            raise InvalidInputError("labels by name need the names of all states in order; give state_names.")
+        missing = [name for name in state_names if name not in labels]
+        if missing:
+            raise InvalidInputError(f"state {missing[0]!r} has no label; give one for every state.")
+        labels = [labels[name] for name in state_names]
+    names, numbers = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
+    return ClassReward(numbers, names=names.tolist())
 
 
 class LinearReward(AbstractReward):

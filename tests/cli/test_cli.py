@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-from robustirl import rewards
 from robustirl.cli import main
 from robustirl.demonstrations import Demonstrations, load, save
 from robustirl.irl import RobustIRL
@@ -92,13 +91,11 @@ def test_a_log_of_decisions_is_learned_from_as_it_is(world, answer, columns):
     )  # fmt: skip
     words = f"fit --env toll.npz --demos log.csv --columns {columns} --objective likelihood --penalty 1 --alpha 1"
     found = answer(f"{words} --out found", status=0)
-    pytest.importorskip("robustirl.irl.checks")
     (toll,) = found["report"]["weights"]
     assert toll["name"] == "toll"
     assert toll["value"] < 0 < toll["error"]  # They went on, whatever it cost.
 
 
-@pytest.mark.skipif(not hasattr(rewards, "classes"), reason="rewards has no classes yet")
 def test_classes_are_a_column_of_the_log(world, answer):
     np.savez("named.npz", kernel=KERNEL, discount=0.9, initial=[1.0, 0.0, 0.0], state_names=["hall", "bath", "bed"])
     log = "--demos log.csv --columns episode=trip state=room --classes kind"

@@ -58,7 +58,6 @@ def read_html(text):
 
 
 def test_a_report_holds_the_numbers_of_its_fit(model, report):
-    pytest.importorskip("robustirl.irl.checks")
     fit = model.fit_
     assert [weight.value for weight in report.weights] == pytest.approx(np.asarray(fit.reward).tolist())
     assert report.alpha == {"value": pytest.approx(0.95), "why": ""}
@@ -85,7 +84,6 @@ def test_what_is_no_report_is_refused(text, refused):
 
 
 def test_text_shows_weights_checks_and_policies(report):
-    pytest.importorskip("robustirl.irl.checks")
     text = str(report)
     assert "learned weights (the largest 12 of 36)" in text
     assert all(check["sentence"] in text for check in report.checks)
@@ -120,7 +118,6 @@ def test_maps_follow_the_layout_of_the_world(kind):
 
 
 def test_named_weights_of_choices_have_standard_errors():
-    pytest.importorskip("robustirl.irl.checks")
     env = envs.make("buses", group=4)
     from robustirl.demonstrations import recorded_choices
 

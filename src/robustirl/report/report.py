@@ -12,7 +12,6 @@ import itertools
 import json
 import math
 import os
-import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 from robustirl._files import as_path, write_atomically
 from robustirl.demonstrations import estimate_occupancy
 from robustirl.errors import InvalidInputError
+from robustirl.irl.checks import check_fit
 from robustirl.planning import state_occupancy
 from robustirl.plotting.layout import layout_of
 
@@ -29,6 +29,7 @@ MAX_WEIGHTS = 200  # Of more, those of largest size are kept.
 MAX_TEXT_WEIGHTS = 12  # Of more, text shows those of largest size.
 MAX_STATES = 2_000  # Of larger worlds the states that expert and policy visit most are kept.
 SCHEMA = 1
+RELATIVE = " Only differences of weights count: a constant added to all of them changes no policy."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,7 +179,7 @@ def report_fit(
     if demonstrations is not None and fit.objective == "occupancy":
         estimate = estimate_occupancy(demonstrations, world)
     same = model is not None and demonstrations is None
-    checks = _checks(model if same else None, fit, world, estimate=estimate, selection=selection)
+    checks = model.checks_ if same else check_fit(fit, world, estimate=estimate, selection=selection)
     states, actions = _names(world, "state", world.num_states), _names(world, "action", world.num_actions)
     inference = _inference(model, fit)
     weights = _weights(fit, reward, inference, states, actions)
@@ -188,7 +189,8 @@ def report_fit(
     kind = "Maximum causal entropy IRL" if np.min(np.asarray(fit.alpha)) == 1 else "Robust maximum causal entropy IRL"
     return Report(
         title=title or kind,
-        opening=_opening(weights, world, inference, None if estimate is None else estimate.episodes),
+        opening=_opening(weights, world, inference, None if estimate is None else estimate.episodes)
+        + (RELATIVE if _is_relative(fit, reward) else ""),
         weights=tuple(weights if len(weights) <= MAX_WEIGHTS else kept),
         num_weights=len(weights),
         alpha=_alpha(fit, selection),
@@ -215,22 +217,13 @@ def _names(world: Any, kind: str, count: int) -> list[str]:
     return [f"{kind} {number}" for number in range(count)] if given is None else [str(name) for name in given]
 
 
-def _checks(model: Any, fit: Any, world: Any, **evidence: Any) -> Any:
-    """Return the checks that an estimator has made, or make them."""
-    try:
-        from robustirl.irl.checks import check_fit
-    except ModuleNotFoundError:  # TODO: goes when irl has its checks.
-        return types.SimpleNamespace(checks=(), sampled=None, greedy=None, use=None)
-    return check_fit(fit, world, **evidence) if model is None else model.checks_
-
-
 def _inference(model: Any, fit: Any) -> Any:
     """Return the standard errors of an estimator's weights, if it has few of them that have names; else None."""
     size = sum(np.size(leaf) for leaf in jax.tree.leaves(fit.parameters))
     if model is None or size > MAX_WEIGHTS or (fit.objective == "occupancy" and size >= np.size(fit.reward)):
         return None
     with contextlib.suppress(InvalidInputError):  # Of weights that are fitted to an exact occupancy there are none.
-        return model.inference_ if hasattr(model.inference_, "table") else None
+        return model.inference_
     return None
 
 
@@ -242,10 +235,20 @@ def _weights(fit: Any, reward: Any, inference: Any, states: Sequence[str], actio
         return [Weight(*(_plain(row[name]) for name in names)) for row in rows]
     rewards = np.asarray(fit.reward, dtype=float)
     parameters = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(fit.parameters)]).astype(float)
-    if reward is not None and parameters.size < rewards.size and getattr(reward, "scales", bool)() is not None:
+    if reward is not None and parameters.size < rewards.size and reward.scales() is not None:
         return [Weight(*pair) for pair in zip(reward.parameter_names(), parameters.tolist(), strict=True)]
     pairs = [f"{state}, {action}" for state in states for action in actions] if rewards.ndim == 2 else states
     return [Weight(*pair) for pair in zip(pairs, rewards.ravel().tolist(), strict=True)]
+
+
+def _is_relative(fit: Any, reward: Any) -> bool:
+    """Return whether the same number added to all weights is added to the reward of every state."""
+    if reward is None:
+        return True
+    if reward.scales() is None:
+        return False
+    raised = np.asarray(reward(jax.tree.map(lambda leaf: np.asarray(leaf) + 1, fit.parameters)))
+    return bool(np.allclose(raised, np.asarray(fit.reward) + 1, rtol=1e-4))
 
 
 def _opening(weights: Sequence[Weight], world: Any, inference: Any, episodes: int | None) -> str:
