@@ -13,7 +13,6 @@ import numpy as np
 
 from robustirl import envs, irl
 from robustirl.demonstrations import Choices, recorded
-from robustirl.envs import node_positions
 from robustirl.rewards import TabularReward
 
 QUICK = "--quick" in sys.argv  # A smaller run, for tests.
@@ -100,7 +99,7 @@ for name, score in scores.items():
 # shows an average of goals that change.
 
 # %%
-reward, places = np.asarray(fits[best].reward), node_positions()
+reward, places = np.asarray(fits[best].reward), envs.make("labyrinth").positions
 figure, axes = plt.subplots(figsize=(5.6, 4.6))
 for node in range(1, 127):
     parent = (node - 1) // 2
