@@ -162,3 +162,10 @@ def test_a_report_needs_the_world(model, refused):
     walks = Demonstrations.from_arrays([[0, 1, 0]], terminated=True)
     found = report_fit(irl.fit(WORLD, np.full(36, 1 / 36), alpha=1.0, throw=False), WORLD, walks)
     assert found.opening.startswith("36 weights learned from 1 episode ")
+
+
+def test_an_estimator_that_was_read_has_a_report_without_maps(model, tmp_path):
+    model.save(tmp_path / "model.npz")
+    again = irl.RobustIRL.load(tmp_path / "model.npz")
+    assert again.summary() == model.summary()
+    assert read_html(again.report().page()).tags.count("svg") == 0

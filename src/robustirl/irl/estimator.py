@@ -6,6 +6,7 @@ learner's world and the demonstrations are the data:
     RobustIRL().fit(world, demonstrations).predict(states)
 """
 
+import importlib
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, overload
@@ -26,7 +27,7 @@ from robustirl.irl.checks import Checks, PolicyUse, check_fit, policy_uses
 from robustirl.irl.fit import fit
 from robustirl.irl.inference import Inference, infer
 from robustirl.irl.inputs import as_demonstrations, from_episodes
-from robustirl.irl.result import LIKELIHOOD, Fit, is_robust, require_success
+from robustirl.irl.result import LIKELIHOOD, Fit, require_success
 from robustirl.mdp import MDP, uniform_policy
 from robustirl.mdp.mdp import absorbing_states, as_world
 from robustirl.planning import Temperatures
@@ -345,33 +346,18 @@ class RobustIRL(Parameters):
             chances += np.asarray(rows[pairs[0] * world.num_actions + action, pairs[1]]).ravel()
         return float(counts @ np.log(chances) / counts.sum())
 
+    def report(self, **options: Any) -> Any:
+        """Return the report of the fit: numbers and checks, with text, JSON and a web page as views.
+
+        Args:
+            **options: See `robustirl.report.report_fit`.
+        """
+        self._fitted()
+        return importlib.import_module("robustirl.report").report_fit(self, **options)  # It is above in the layers.
+
     def summary(self) -> str:
         """Return what was learned from what, and how good it is, in plain words."""
-        return "\n".join(
-            [self._title(), *(f"  {name:<12} {text}" for name, text in self._rows()), "", str(self.checks_)]
-        )
-
-    def _title(self) -> str:
-        robust = is_robust(self._fitted())
-        title = "Robust maximum causal entropy IRL" if robust else "Maximum causal entropy IRL"
-        return f"{title} by likelihood" if self.objective == LIKELIHOOD else title
-
-    def _rows(self) -> list[tuple[str, str]]:
-        fit, estimate = self._fitted(), self.estimate_
-        states, actions = fit.player.shape
-        selection = vars(self).get("alpha_selection_")
-        shown = (
-            f"{np.min(self.alpha_):.4g} to {np.max(self.alpha_):.4g}" if np.ndim(self.alpha_) else f"{self.alpha_:.4g}"
-        )
-        rows = [
-            ("world", f"{states} states, {actions} actions, γ = {float(fit.discount):g}"),
-            ("α", f"{shown}, as given" if selection is None else selection.note),
-            ("ended", f"{fit.verdict.status} after {int(fit.verdict.steps)} steps"),
-            ("reward", f"from {self.reward_.min():.4g} to {self.reward_.max():.4g}"),
-        ]
-        if estimate is not None:
-            rows.insert(0, ("data", f"{estimate.episodes} episodes"))
-        return rows
+        return str(self.report())
 
     def plot(self, world: Any = None, *, shape: tuple[int, int] | None = None) -> Any:
         """Return a figure of what was learned: reward, moves, occupancies and the gap over time.
@@ -386,8 +372,7 @@ class RobustIRL(Parameters):
     def _repr_html_(self) -> str:
         if "fit_" not in vars(self):
             return html_table(repr(self), [("fitted", "no; call fit(world, demonstrations)")])
-        checks = [(check.name, f"{check.status}: {check.sentence}") for check in self.checks_.checks]
-        return html_table(repr(self), [*self._rows(), *checks])
+        return self.report()._repr_html_()
 
 
 def _one_world(mdp: Any) -> MDP:

@@ -135,7 +135,7 @@ def _states(report: Report) -> str:
     states = report.states
     order = sorted(range(len(states["number"])), key=lambda i: -max(states["expert"][i], states["policy"][i] or 0))
     rows = [
-        (_text(states["name"][i]), *(f"{states[name][i]:.4g}" for name in ("reward", "expert", "policy")),
+        (_text(states["name"][i]), *(number_text(states[name][i]) for name in ("reward", "expert", "policy")),
          _text(states["action"][i]), f"{states['probability'][i]:.2f}")
         for i in order[:MAX_ROWS]
     ]  # fmt: skip

@@ -163,7 +163,7 @@ def report_fit(
 
     Args:
         fitted: A `RobustIRL` after `fit`, or what `robustirl.irl.fit` returns.
-        world: The learner's world; an estimator has kept it.
+        world: The learner's world. An estimator has kept it, unless it was read from a file; then maps are missing.
         demonstrations: What the expert did, if it is at hand; an estimator has kept what is needed.
         reward: The reward model, for the names of its weights; an estimator has kept it.
         title: Over the report.
@@ -174,13 +174,13 @@ def report_fit(
     world = getattr(model, "world_", None) if world is None else world
     reward = getattr(model, "reward", None) if reward is None else reward
     selection, estimate = getattr(model, "alpha_selection_", None), getattr(model, "estimate_", None)
-    if world is None:
+    if world is None and "checks_" not in vars(model or fit):
         raise InvalidInputError("a report needs the learner's world, which a file of a fit does not hold; give world=.")
     if demonstrations is not None and fit.objective == "occupancy":
         estimate = estimate_occupancy(demonstrations, world)
     same = model is not None and demonstrations is None
     checks = model.checks_ if same else check_fit(fit, world, estimate=estimate, selection=selection)
-    states, actions = _names(world, "state", world.num_states), _names(world, "action", world.num_actions)
+    states, actions = (_names(world, kind, n) for kind, n in zip(("state", "action"), fit.player.shape, strict=True))
     inference = _inference(model, fit)
     weights = _weights(fit, reward, inference, states, actions)
     kept = sorted(weights, key=lambda weight: -abs(weight.value))[:MAX_WEIGHTS]
@@ -189,7 +189,7 @@ def report_fit(
     kind = "Maximum causal entropy IRL" if np.min(np.asarray(fit.alpha)) == 1 else "Robust maximum causal entropy IRL"
     return Report(
         title=title or kind,
-        opening=_opening(weights, world, inference, None if estimate is None else estimate.episodes)
+        opening=_opening(weights, fit, inference, None if estimate is None else estimate.episodes)
         + (RELATIVE if _is_relative(fit, reward) else ""),
         weights=tuple(weights if len(weights) <= MAX_WEIGHTS else kept),
         num_weights=len(weights),
@@ -206,7 +206,7 @@ def report_fit(
             )
             for use in uses
         ),
-        facts=_plain({**_facts(fit, world, inference), **(facts or {})}),
+        facts=_plain({**_facts(fit, inference), **(facts or {})}),
         states=_states(fit, world, acting, states, actions),
     )
 
@@ -220,7 +220,11 @@ def _names(world: Any, kind: str, count: int) -> list[str]:
 def _inference(model: Any, fit: Any) -> Any:
     """Return the standard errors of an estimator's weights, if it has few of them that have names; else None."""
     size = sum(np.size(leaf) for leaf in jax.tree.leaves(fit.parameters))
-    if model is None or size > MAX_WEIGHTS or (fit.objective == "occupancy" and size >= np.size(fit.reward)):
+    if (
+        getattr(model, "world_", None) is None
+        or size > MAX_WEIGHTS
+        or (fit.objective == "occupancy" and size >= np.size(fit.reward))
+    ):
         return None
     with contextlib.suppress(InvalidInputError):  # Of weights that are fitted to an exact occupancy there are none.
         return model.inference_
@@ -251,7 +255,7 @@ def _is_relative(fit: Any, reward: Any) -> bool:
     return bool(np.allclose(raised, np.asarray(fit.reward) + 1, rtol=1e-4))
 
 
-def _opening(weights: Sequence[Weight], world: Any, inference: Any, episodes: int | None) -> str:
+def _opening(weights: Sequence[Weight], fit: Any, inference: Any, episodes: int | None) -> str:
     """Return what was learned from what, in a sentence."""
     source = "an occupancy" if episodes is None else f"{episodes:,} episode{'' if episodes == 1 else 's'}"
     if inference is not None and episodes is None:
@@ -259,7 +263,8 @@ def _opening(weights: Sequence[Weight], world: Any, inference: Any, episodes: in
             f"{inference.observations:,} choices in {inference.groups:,} episode{'' if inference.groups == 1 else 's'}"
         )
     count = f"{len(weights):,} weight{'' if len(weights) == 1 else 's'}"
-    return f"{count} learned from {source} in a world of {world.num_states:,} states and {world.num_actions:,} actions."
+    states, actions = fit.player.shape
+    return f"{count} learned from {source} in a world of {states:,} states and {actions:,} actions."
 
 
 def _alpha(fit: Any, selection: Any) -> dict[str, Any]:
@@ -271,12 +276,12 @@ def _alpha(fit: Any, selection: Any) -> dict[str, Any]:
     return _plain({"value": shown, "why": selection.note, **{name: array.tolist() for name, array in found.items()}})
 
 
-def _facts(fit: Any, world: Any, inference: Any) -> dict[str, Any]:
+def _facts(fit: Any, inference: Any) -> dict[str, Any]:
     verdict = fit.verdict
     facts: dict[str, Any] = {
         "ended": str(getattr(verdict.status, "value", verdict.status)),
         "steps": int(verdict.steps),
-        "discount": float(world.discount),
+        "discount": float(fit.discount),
     }
     if inference is not None:
         if fit.objective == "likelihood":
@@ -294,12 +299,12 @@ def _facts(fit: Any, world: Any, inference: Any) -> dict[str, Any]:
 def _states(fit: Any, world: Any, policy: np.ndarray, names: Sequence[str], actions: Sequence[str]) -> dict[str, Any]:
     """Return what is known of every state, or of those visited most, and where they are drawn."""
     expert = np.asarray(fit.expert_occupancy, dtype=float)
-    visits = np.asarray(state_occupancy(world, policy), dtype=float)
+    visits = np.full(len(expert), np.nan) if world is None else np.asarray(state_occupancy(world, policy), dtype=float)
     reward = np.asarray(fit.reward, dtype=float)
     reward = reward if reward.ndim == 1 else (policy * reward).sum(1)
     layout = layout_of(world, len(expert))
     whole = len(expert) <= MAX_STATES
-    kept = np.arange(len(expert)) if whole else np.sort(np.argsort(-np.maximum(expert, visits))[:MAX_STATES])
+    kept = np.arange(len(expert)) if whole else np.sort(np.argsort(-np.fmax(expert, visits))[:MAX_STATES])
     best = policy.argmax(1)
     places = None if layout.positions is None or not whole else np.round(layout.positions, 4).tolist()
     return _plain({
@@ -359,7 +364,7 @@ def policy_row(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 def number_text(value: Any) -> str:
     """Return a number in few digits, and words as they are."""
-    return "not finite" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
