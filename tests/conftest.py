@@ -13,7 +13,7 @@ import pathlib
 import signal
 import sys
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side; see robustirl._runtime.threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Tests run side by side, and its threads wait actively.
 # A script in the background ignores Ctrl-C, and so would the commands that tests start there and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -33,12 +33,11 @@ import jax
 import jaxtyping
 import pytest
 
-from robustirl._runtime import tracebacks, use_compilation_cache
+from robustirl._jax import enable_cache
 from robustirl.errors import InvalidInputError
 
 # Workers and the commands that tests start share what one of them has compiled, and the next session finds it.
-use_compilation_cache()
-tracebacks.keep_frames = True  # A test that fails shows where.
+enable_cache()
 gc.set_threshold(100_000, 50, 100)  # Walking through all objects of JAX every so often takes a tenth of the time.
 
 # The default and `thorough` (`make test-all`) draw the same examples every time; `pytest --hypothesis-profile=explore`
