@@ -109,8 +109,8 @@ for g in own:
 # dynamics. (Averages of the data are too low, since engines that were still running at the end are missing from them.
 # The cost of a month counts the randomness of the policies, too, and a soft policy is not the cheapest.)
 #
-# `python -m experiments study buses` has every ordered pair of the four groups, occupancy matching as well, costs with intervals,
-# and the cost learned jointly from the other groups ([studies](../studies.md#rusts-buses-across-groups)).
+# `python -m experiments study buses` has every ordered pair of the four groups, occupancy matching as well, costs with
+# intervals, and the cost learned jointly from the other groups ([results](../docs/results.md#rusts-buses)).
 #
 # A note on the table of 1987: without looking ahead (γ = 0) the largest log-likelihood is -165.45852, at the printed
 # estimates. The paper prints -165.458, which no parameters reach, and a fit that had not converged would print less:

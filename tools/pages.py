@@ -64,7 +64,9 @@ def run_page(page: Path) -> tuple[str, list[str]]:
 def _run_python(code: str, names: dict[str, object], page: Path) -> str:
     """Run a block in the page's names, as a notebook does: a last expression is printed, unless it is None."""
     tree = ast.parse(code, str(page))
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    last = last if isinstance(last, ast.Expr) else None
+    tree.body = tree.body[:-1] if last is not None else tree.body
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         exec(compile(tree, str(page), "exec"), names)

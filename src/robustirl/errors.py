@@ -39,11 +39,3 @@ class InvalidInputError(RobustIRLError, ValueError):
 
 class ConvergenceError(RobustIRLError, RuntimeError):
     """A solver ended before it reached the accuracy that was asked of it."""
-
-
-class PrecisionWarning(UserWarning):
-    """No longer given: single precision is used by name only, in `robustirl.single_precision()`."""
-
-
-class DamagedStoreWarning(UserWarning):
-    """Some of a store's files are damaged, so that their runs are missing from what is read."""

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl._runtime import single_precision
+from robustirl import single_precision
 from robustirl.control import measure_returns, network_policy
 from robustirl.envs import mujoco as module
 from robustirl.envs import mujoco_models, physics

@@ -110,7 +110,7 @@ def test_every_parameter_of_every_world_changes_how_it_moves(name):
         physics.require_difference(world, changed)
 
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "physics.json"
+GOLDEN = Path(__file__).with_name("physics.json")
 STATES = 24
 
 

@@ -25,8 +25,15 @@ from robustirl.irl import (
     save_fit,
 )
 from robustirl.irl import relative_entropy as module
-from robustirl.irl.relative_entropy import PAPER, expert_features
-from robustirl.irl.relative_entropy import Problem, _begin, _improve_reward, reward_gradient, trajectory_features
+from robustirl.irl.relative_entropy import (
+    PAPER,
+    Problem,
+    _begin,
+    _improve_reward,
+    expert_features,
+    reward_gradient,
+    trajectory_features,
+)
 from tests.control.worlds import Line, fast_key
 
 LINE = Line([0.0, -1.0, -1.0, -1.0, 0.0], slip=0.1)

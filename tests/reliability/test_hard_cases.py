@@ -6,10 +6,10 @@ import functools
 import numpy as np
 import pytest
 
-from robustirl._runtime import in_working_precision, single_precision
+from robustirl._jax import in_working_precision, single_precision
 from robustirl.errors import ConvergenceError
 from robustirl.irl import fit
-from robustirl.irl._result import Status
+from robustirl.irl.result import Status
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import Temperatures, state_occupancy
 from tests.planners import newton, value_iteration

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from robustirl._runtime import working_precision
+from robustirl._jax import working_precision
 from robustirl.envs import ThreeState
 from robustirl.errors import ConvergenceError
 from robustirl.irl import fit

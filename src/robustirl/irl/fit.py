@@ -296,8 +296,8 @@ def fit(
             states and actions; or demonstrations, from which it is estimated. For a likelihood the recorded choices:
             demonstrations with actions, or `Choices`.
         alpha: α in (0, 1]: one for standard MCE IRL, less for an opponent who acts with probability 1-α. "auto" is the
-            choice of `irl.select_alpha`, which demonstrations and choices allow; an occupancy cannot choose it. An array
-            `[S]` or `[S, A]` gives α in every state, or for every action of the player in it.
+            choice of `irl.select_alpha`, which demonstrations and choices allow; an occupancy cannot choose it. An
+            array `[S]` or `[S, A]` gives α in every state, or for every action of the player in it.
         uncertainty: A set of kernels around the world (`theory.as_uncertainty`) in place of an opponent: the player
             plans against the worst kernel of the set, and its occupancy there is brought to the expert's.
         reward: The reward model, of states or of states and actions; one parameter per state if omitted.
