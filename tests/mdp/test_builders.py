@@ -126,6 +126,11 @@ def test_pairs_that_were_never_tried_are_told(refused, caplog):
     ]
 
 
+def test_where_an_episode_ended_nothing_is_done_whatever_others_did_there():
+    tries = Demonstrations.from_arrays([[0, 1], [1, 0]], [[0], [0]], terminated=[True, False])
+    assert MDP.from_transitions(tries, discount=0.9).kernel.dense().tolist() == [[[0, 1]], [[0, 1]]]
+
+
 def test_many_transitions_show_the_world():
     table = np.random.default_rng(0).dirichlet(np.ones(6), size=(6, 3))
     table[5] = np.eye(6)[5]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robustirl.mdp import MDP, DenseKernel
+from robustirl.mdp import MDP
+from robustirl.mdp.dense import DenseKernel
 from robustirl.planning import (
     discounted_return,
     policy_value,

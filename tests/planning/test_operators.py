@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustirl.mdp import MDP, MarkovGame, as_policy, mixture
+from robustirl.mdp import MDP, MarkovGame, mixture
+from robustirl.mdp.policy import as_policy
 from robustirl.planning import Temperatures
 from robustirl.planning.operators import as_temperatures, hard_backup, soft_backup, two_player_backup
 from tests.strategies import TEMPERATURES, moments, vectors
@@ -145,7 +146,7 @@ def test_an_opponent_at_low_temperature_is_greedy(seed):
 def test_the_derivative_is_the_discounted_chain_of_the_mixture(seed, temperature):
     game, reward, value = generic_game(seed)
     found = backup(game, reward, value, temperature)
-    chain = game.mdp.kernel.policy_matrix(mixture(found.player, found.opponent, game.alpha))
+    chain = game.mdp.kernel.chain(mixture(found.player, found.opponent, game.alpha)).dense()
     jacobian = backup_jacobian(game, reward, value, temperature)
     np.testing.assert_allclose(jacobian, game.mdp.discount * chain, atol=1e-12)
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.errors import ConvergenceError
-from robustirl.mdp import MDP, MarkovGame, as_action_reward, mixture
+from robustirl.mdp import MDP, MarkovGame, mixture
+from robustirl.mdp.policy import as_action_reward
 from robustirl.planning import (
     Temperatures,
     backward_induction,
@@ -209,7 +210,7 @@ def test_the_derivative_is_still_the_discounted_chain_of_the_mixture(temperature
     value = jnp.asarray(rng.normal(size=5))
     found = backup(game, reward, value, temperatures)
     jacobian = jax.jit(jax.jacobian(lambda v: two_player_backup(game, reward, v, temperatures).value))(value)
-    chain = world.kernel.policy_matrix(mixture(found.player, found.opponent, game.alpha))
+    chain = world.kernel.chain(mixture(found.player, found.opponent, game.alpha)).dense()
     np.testing.assert_allclose(jacobian, 0.9 * chain, atol=1e-12)
 
 

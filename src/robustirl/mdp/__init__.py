@@ -21,11 +21,3 @@ __all__ = [
     "shard_states",
     "uniform_policy",
 ]
-
-
-from robustirl.mdp import _former as _former
-
-
-def __getattr__(name: str) -> object:
-    """Find names that other rooms still import from here."""
-    return _former.find(name)
