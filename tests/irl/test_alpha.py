@@ -108,7 +108,7 @@ def test_a_noisier_expert_lowers_alpha_and_the_regret():
     assert found.alpha < 1
     assert regret(world, found.policy, env.reward) < 0.7 * regret(world, found.fits[0].player, env.reward)
     np.testing.assert_allclose(np.diag(found.regrets[:, :]).shape, (3,))
-    np.testing.assert_array_equal(found.open, found.gaps <= found.gaps.min() + found.error)
+    np.testing.assert_array_equal(found.open, found.gaps <= found.gaps.min() + max(found.error, 0.01))
     assert found.mean_regrets[found.place] == found.mean_regrets[found.admissible].min()
     assert "episodes leave" in found.note
 

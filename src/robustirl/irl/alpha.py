@@ -6,8 +6,10 @@ world differed from the learner's as α_j says. The player π_i of the fit at α
     M[j, i] = (max_π ⟨ρ_π, R_j⟩ - ⟨ρ_{π_i}, R_j⟩) / (max_π ⟨ρ_π, R_j⟩ - ⟨ρ_uniform, R_j⟩),
 
 a share of what there is to be gained over acting at random. A hypothesis is *open* if its fit explains the visits about
-as well as the best one, ‖ρ_mix - ρ‖₁ within the sampling error of ρ of the least. The chosen α is the player with the
-least mean regret under the open hypotheses.
+as well as the best one: ‖ρ_mix - ρ‖₁ exceeds the least by no more than the sampling error of ρ, or than a hundredth
+of all visits, because two worlds differ in ways that no α describes exactly. The chosen α is the player with the least
+mean regret under the open hypotheses. Fits stop at a tenth of the sampling error: rewards that match the visits more
+closely explain noise.
 
 What the reward may depend on decides the rest. If it has fewer weights than there are states (classes of states, say),
 the distances are those of its features, since nothing else can be explained. If every state has a weight of its own,
@@ -45,6 +47,8 @@ from robustirl.rewards import AbstractReward, TabularReward
 CANDIDATES = (1.0, 0.99, 0.98, 0.97, 0.96, 0.95, 0.925, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6)
 LIKELIHOOD_GAIN = 2.71 / 2  # The 95 % point of the gain of one parameter at its bound, by chance alone.
 RESAMPLES = 200
+MATERIAL = 0.01
+"""Of all visits: what an imperfect description of the expert's world may miss, however many episodes there are."""
 SAME = 1e-9  # Relative rounding of sums over states.
 
 
@@ -177,13 +181,15 @@ def select_alpha(
             )
         model = TabularReward(world.num_states) if reward is None else reward
         target = matched_occupancy(demonstrations, world, model)
-        fits = fit_many([world] * len(alphas), [target] * len(alphas), alphas, rewards=model, **settings)
         seen: Any = model.seen if target.ndim == 1 else (lambda difference: difference)
-        gaps = np.array([_size(seen(np.asarray(one.occupancy) - np.asarray(one.expert_occupancy))) for one in fits])
         error, episodes = sampling_error(demonstrations, world, seen), len(demonstrations)
+        if error > 0:
+            settings.setdefault("tolerance", error / 10)
+        fits = fit_many([world] * len(alphas), [target] * len(alphas), alphas, rewards=model, **settings)
+        gaps = np.array([_size(seen(np.asarray(one.occupancy) - np.asarray(one.expert_occupancy))) for one in fits])
         fewer_weights = len(model.parameter_names()) < world.num_states and model.scales() is not None
     gaps = np.where([bool(one.verdict.valid) for one in fits], gaps, np.inf)
-    still_open = gaps <= gaps.min() + error
+    still_open = gaps <= gaps.min() + (error if objective == "likelihood" else max(error, MATERIAL))
     players = np.array([np.asarray(one.player) for one in fits])
     regrets, ranges = regret_matrix(world, players, [np.asarray(one.reward) for one in fits])
     admissible = np.isfinite(gaps)
