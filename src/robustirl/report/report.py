@@ -29,6 +29,7 @@ MAX_WEIGHTS = 200  # Of more, those of largest size are kept.
 MAX_TEXT_WEIGHTS = 12  # Of more, text shows those of largest size.
 MAX_STATES = 2_000  # Of larger worlds the states that expert and policy visit most are kept.
 SCHEMA = 1
+USED = ("name", "occupancy_gap", "arrival")  # What is told of each way of using a policy.
 RELATIVE = " Only differences of weights count: a constant added to all of them changes no policy."
 
 
@@ -178,8 +179,10 @@ def report_fit(
         raise InvalidInputError("a report needs the learner's world, which a file of a fit does not hold; give world=.")
     if demonstrations is not None and fit.objective == "occupancy":
         estimate = estimate_occupancy(demonstrations, world)
-    same = model is not None and demonstrations is None
-    checks = model.checks_ if same else check_fit(fit, world, estimate=estimate, selection=selection)
+    if model is not None and demonstrations is None:
+        checks = model.checks_
+    else:
+        checks = check_fit(fit, world, estimate=estimate, selection=selection)  # pyright: ignore[reportArgumentType]
     states, actions = (_names(world, kind, n) for kind, n in zip(("state", "action"), fit.player.shape, strict=True))
     inference = _inference(model, fit)
     weights = _weights(fit, reward, inference, states, actions)
@@ -196,15 +199,7 @@ def report_fit(
         alpha=_alpha(fit, selection),
         checks=tuple(_plain({**vars(check), "status": str(check.status)}) for check in checks.checks),
         policies=tuple(
-            _plain(
-                {
-                    "name": use.name,
-                    "occupancy_gap": use.occupancy_gap,
-                    "arrival": use.arrival,
-                    "used": use is checks.use,
-                }
-            )
-            for use in uses
+            _plain({name: getattr(use, name) for name in USED} | {"used": use is checks.use}) for use in uses
         ),
         facts=_plain({**_facts(fit, inference), **(facts or {})}),
         states=_states(fit, world, acting, states, actions),
@@ -220,11 +215,8 @@ def _names(world: Any, kind: str, count: int) -> list[str]:
 def _inference(model: Any, fit: Any) -> Any:
     """Return the standard errors of an estimator's weights, if it has few of them that have names; else None."""
     size = sum(np.size(leaf) for leaf in jax.tree.leaves(fit.parameters))
-    if (
-        getattr(model, "world_", None) is None
-        or size > MAX_WEIGHTS
-        or (fit.objective == "occupancy" and size >= np.size(fit.reward))
-    ):
+    by_state = fit.objective == "occupancy" and size >= np.size(fit.reward)
+    if getattr(model, "world_", None) is None or size > MAX_WEIGHTS or by_state:
         return None
     with contextlib.suppress(InvalidInputError):  # Of weights that are fitted to an exact occupancy there are none.
         return model.inference_
