@@ -29,8 +29,8 @@ WHOLE = "--graph" in sys.argv
 PATH = Path(sys.argv[sys.argv.index("--graph") + 1] if WHOLE else Path(__file__).parent / "roads-part.gr.xz")
 REACH, TRIPS, CLOSED = (60, 5000, 100) if WHOLE else (20, 500 if QUICK else 3000, 15)
 
-streets, crossings = envs.read_graph(PATH)
-links, following = envs.link_graph(streets, num_nodes=crossings)
+streets, crossings = envs.graphs.read_graph(PATH)
+links, following = envs.graphs.link_graph(streets, num_nodes=crossings)
 print(f"{crossings} crossings, {len(streets)} streets, {len(links)} links, {len(following)} turns")
 
 # %% [markdown]
@@ -149,11 +149,11 @@ for name, (excess, earned, shared) in scores.items():
 #
 # ## The map
 #
-# The graphs have no coordinates. `envs.graph_positions` makes some from distances: neighbors lie close together, gaps
-# are rivers and parks, and compass directions mean nothing.
+# The graphs have no coordinates. `envs.graphs.graph_positions` makes some from distances: neighbors lie close
+# together, gaps are rivers and parks, and compass directions mean nothing.
 
 # %%
-places = envs.graph_positions(streets, num_nodes=crossings)
+places = envs.graphs.graph_positions(streets, num_nodes=crossings)
 figure, axes = plt.subplots(1, 2, figsize=(11, 5.6), layout="constrained", sharex=True, sharey=True)
 shut = np.unique(town.edges[~np.isin(town.edges @ [len(links), 1], closed.edges @ [len(links), 1]), 1])
 inside = near if WHOLE else np.arange(len(links))

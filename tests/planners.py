@@ -1,6 +1,7 @@
 """The planners by name, as tests call them."""
 
-from robustirl.planning import Newton, NewtonKrylov, ValueIteration, solve
+from robustirl.planning import Newton, ValueIteration, solve
+from robustirl.planning.krylov import NewtonKrylov
 
 
 def newton(game, reward, **options):

@@ -41,7 +41,7 @@ def test_a_first_script_is_exact_and_leaves_jax_alone():
         c = np.exp(-1.0)
         exact = 2 * np.log((c + np.sqrt(c * c + 4 * c)) / 2)  # The two-state chain, in closed form.
         game = MarkovGame(MDP(np.array([[[1.0, 0], [0, 1]], [[0, 1], [0, 0]]]), discount=0.5))
-        for solver in (planning.Newton(), planning.ValueIteration(), planning.NewtonKrylov()):
+        for solver in (planning.Newton(), planning.ValueIteration(), planning.krylov.NewtonKrylov()):
             assert abs(planning.solve(game, [-1.0, 0.0], solver=solver).value[0] - exact) < 1e-10, solver
         assert isinstance(fit.player, np.ndarray) and fit.player.dtype == np.float64
         assert abs((fit.player @ np.ones(4)).sum() - 36) < 1e-10

@@ -76,7 +76,7 @@ class Ring(envs.Environment):
 
 
 def test_an_environment():
-    envs.register("ring", Ring)
+    envs.registry.register("ring", Ring)
     try:
         assert "ring" in envs.names()
         policy = planning.expert_policy(envs.make("ring").mdp(), Ring().reward, kind="optimal")
@@ -146,7 +146,7 @@ def test_a_kernel():
     assert np.allclose(*rho, atol=1e-12)
 
 
-class TwoSweeps(planning.AbstractSolver):
+class TwoSweeps(planning.problem.AbstractSolver):
     """Newton's method with two sweeps of value iteration before it: a solver made of another."""
 
     def run(self, problem, max_steps):

@@ -12,7 +12,7 @@ from robustirl.mdp.policy import mixture, uniform_policy
 from robustirl.planning import Temperatures
 from tests import strategies
 
-SOLVERS = (planning.Newton(), planning.NewtonKrylov(), planning.ValueIteration())
+SOLVERS = (planning.Newton(), planning.krylov.NewtonKrylov(), planning.ValueIteration())
 SIZE = (5, 3)
 FIT = {"steps": 40, "throw": False}
 
@@ -135,7 +135,7 @@ def test_a_soft_expert_of_the_same_world_is_matched_whatever_the_objective(probl
     rho = np.asarray(planning.state_occupancy(world, policy))
     fit = irl.fit(world, rho, alpha=1.0, tolerance=1e-6)
     assert fit.verdict.occupancy_gap <= 1e-6
-    pairs = np.asarray(planning.state_action_occupancy(world, policy))
+    pairs = np.asarray(planning.evaluation.state_action_occupancy(world, policy))
     by_pairs = irl.fit(world, pairs, alpha=1.0, reward=rewards.TabularReward(*SIZE), steps=200, throw=False)
     visited = rho > 1e-3
     np.testing.assert_allclose(np.asarray(by_pairs.player)[visited], policy[visited], atol=0.05)

@@ -19,7 +19,7 @@ for model in ("uniform-action", "uniform-state"):
     world = envs.make("gridworld-1").mdp(0.1, model)
     reward = np.linspace(-1.0, 0.0, world.num_states)
     values = []
-    solvers = (planning.ValueIteration(), planning.Newton(), planning.NewtonKrylov(), planning.NewtonSparse(), None)
+    solvers = (planning.ValueIteration(), planning.Newton(), planning.krylov.NewtonKrylov(), None)
     for solver in solvers:
         solution = planning.solve(MarkovGame(world, 0.9), reward, solver=solver)
         values.append(np.asarray(solution.value))

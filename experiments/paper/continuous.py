@@ -24,8 +24,9 @@ from robustirl.control.rollouts import Evaluation
 from robustirl.envs import GaussianGrid
 from robustirl.envs.gaussian_grid import GAUSSIAN_NOISE_MODELS, PUBLISHED_SCALES, TOWARDS_ORIGIN
 from robustirl.errors import InvalidInputError
-from robustirl.irl import RelativeEntropyConfig, Status, fit_relative_entropy_many
-from robustirl.irl.relative_entropy import PAPER, expert_features
+from robustirl.irl import RelativeEntropyConfig
+from robustirl.irl.relative_entropy import PAPER, expert_features, fit_relative_entropy_many
+from robustirl.irl.result import Status
 from robustirl.types import Tree
 
 MEASURED = 200  # Episodes of mean actions, of at most so many steps, as the published policies were measured.

@@ -18,7 +18,8 @@ from experiments.tables import Output
 from robustirl import envs
 from robustirl.envs.noise import NOISE_MODELS
 from robustirl.irl.fit import PAPER_STEPS
-from robustirl.theory import closest_occupancy, find_matching_policy, rank_test
+from robustirl.theory import closest_occupancy, find_matching_policy
+from robustirl.theory.existence import rank_test
 
 COLUMNS = (
     "environment", "noise model", "ε_L", "ε_E", "rank 𝐓", "rank (𝐓\\|𝐯)", "2\\|S\\|", "rank test", "exists", "δ", "g",

@@ -22,7 +22,8 @@ from robustirl import envs
 from robustirl._jax import double_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
-from robustirl.theory import identify, rank_worlds
+from robustirl.theory import identify
+from robustirl.theory.identify import rank_worlds
 
 MOVES = {"north": (-1, 0), "east": (0, 1), "south": (1, 0), "west": (0, -1)}
 DISCOUNT = 0.9

@@ -18,12 +18,14 @@ import numpy as np
 from experiments import runner
 from experiments.runner import Outcome, Result, Where
 from experiments.tables import Output, grouped, interquartile_mean
-from robustirl.control import GaussianPolicy, PPOConfig, measure_returns, train_policies
+from robustirl.control import GaussianPolicy, PPOConfig, measure_returns
+from robustirl.control.training import train_policies
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import physics
 from robustirl.errors import InvalidInputError
-from robustirl.irl import ImitationConfig, fit_imitation_many
+from robustirl.irl import ImitationConfig
 from robustirl.irl.cloning import clone_behavior_many
+from robustirl.irl.imitation import fit_imitation_many
 
 SPREAD = (0.5, 0.75, 1.0, 1.5, 2.0)
 """The factors over which domain randomization spreads its environments."""

@@ -32,7 +32,7 @@ def field_repr(obj: Any) -> str:
     """Return the class and the fields of a module or dataclass with their numbers.
 
     Example:
-        >>> from robustirl.planning import Verdict
+        >>> from robustirl.planning.verdict import Verdict
         >>> Verdict(*map(np.asarray, (True, 7, 1e-12, 2e-11)))
         Verdict(converged=True, iterations=7, residual=1e-12, error_bound=2e-11)
     """

@@ -20,6 +20,17 @@ from robustirl._jax import DeviceModule, as_float, working_dtype
 from robustirl.errors import InvalidInputError
 from robustirl.types import ArrayLike, FloatTree
 
+__all__ = [
+    "AbstractReward",
+    "ClassReward",
+    "ConvolutionalReward",
+    "LinearReward",
+    "NetworkReward",
+    "TabularReward",
+    "classes",
+    "make_reward_model",
+]
+
 REWARD_MODELS = ("tabular", "tabular-action", "linear", "network")
 LAYER_BYTES = 10_000
 """A layer, however narrow: its modules and arrays; those of 2,000 layers of one unit took 47 kB each."""

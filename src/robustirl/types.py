@@ -34,7 +34,7 @@ else:
 
 
 class HostStep(NamedTuple):
-    """What one step of environments that step themselves gave (`robustirl.control.HostWorld`).
+    """What one step of environments that step themselves gave (`robustirl.control.worlds.HostWorld`).
 
     Attributes:
         after: `[N, d]`, what was seen after the step, before an episode that ended began anew.

@@ -11,8 +11,8 @@ import pytest
 import scipy.stats
 from jax.flatten_util import ravel_pytree
 
-from robustirl.control import PAPER, PolicyGradientConfig, collect, evaluate, linear_policy, solve_game, train_expert
-from robustirl.control.policies import GaussianPolicy, Players
+from robustirl.control import PAPER, PolicyGradientConfig, collect, evaluate, solve_game, train_expert
+from robustirl.control.policies import GaussianPolicy, Players, linear_policy
 from robustirl.control.policy_gradient import RIDGE, advantages, critic_values, game_gradient, returns_to_go, surrogate
 from robustirl.control.rollouts import Episodes
 from robustirl.envs import GaussianGrid

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from robustirl._jax import single_precision
-from robustirl.control import collect, linear_policy
-from robustirl.control.policies import GaussianPolicy, Network, Players, Scale, folded
+from robustirl.control import collect
+from robustirl.control.policies import GaussianPolicy, Network, Players, Scale, folded, linear_policy
 from robustirl.control.rollouts import Evaluation, Walkers, episodes_of, walk, walk_on_host
 from robustirl.control.worlds import Field
 from robustirl.envs import GaussianGrid, physics

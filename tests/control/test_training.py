@@ -11,9 +11,10 @@ import pytest
 from robustirl import envs
 from robustirl._jax import single_precision
 from robustirl._progress import Interrupted
-from robustirl.control import PPOConfig, linear_policy, measure_returns, network_policy, train_policies, train_policy
+from robustirl.control import PPOConfig, measure_returns, train_policy
 from robustirl.control import training as module
-from robustirl.control.policies import require_policy
+from robustirl.control.policies import linear_policy, network_policy, require_policy
+from robustirl.control.training import train_policies
 from robustirl.control.worlds import action_units, as_key, list_worlds
 from robustirl.envs import from_gymnasium_vector, physics
 from tests.control.worlds import Line, Scripted

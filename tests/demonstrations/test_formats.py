@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from robustirl.demonstrations import Demonstrations, from_minari, from_rollout_buffer, load, save, to_minari
-from robustirl.demonstrations.others import arrays_of_others
+from robustirl.demonstrations import Demonstrations, from_minari, from_rollout_buffer, load, save
+from robustirl.demonstrations.others import arrays_of_others, to_minari
 from tests.demonstrations.strategies import demonstrations
 
 DATA = Path(__file__).parent / "data"

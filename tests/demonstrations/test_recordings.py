@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from robustirl.control import network_policy
+from robustirl.control.policies import network_policy
 from robustirl.demonstrations import Demonstrations, Recordings, record
 from robustirl.demonstrations.recordings import as_recordings, as_trainable
 from robustirl.envs import physics

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import RewardedWorld
+from robustirl.control.worlds import RewardedWorld
 from robustirl.envs.gaussian_grid import PUBLISHED_SCALES, GaussianGrid
 
 POINTS = np.array([[-1.0, 1.0], [0.0, 0.0], [0.3, -0.2], [0.95, -0.95], [1.0, -1.0], [0.949, -1.0], [1.0, 1.0]])

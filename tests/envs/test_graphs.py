@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse
 
 from robustirl import envs
-from robustirl.envs import graph_positions
-from robustirl.envs.graphs import as_edges, read_edges, successor_table
+from robustirl.envs.graphs import as_edges, graph_positions, read_edges, successor_table
 from robustirl.planning import solve, state_occupancy
 
 PATH = [[0, 1], [1, 2], [2, 3]]
@@ -39,7 +38,7 @@ def test_every_destination_has_a_copy_of_the_graph():
 
 
 def test_links_may_be_states_and_do_not_turn_round():
-    links, following = envs.link_graph([[0, 1], [1, 2], [1, 3]])
+    links, following = envs.graphs.link_graph([[0, 1], [1, 2], [1, 3]])
     pairs = {(tuple(links[a].tolist()), tuple(links[b].tolist())) for a, b in following}
     assert ((0, 1), (1, 2)) in pairs
     assert ((0, 1), (1, 0)) not in pairs
@@ -138,13 +137,13 @@ def test_dimacs_files_are_read(tmp_path):
     path = tmp_path / "a.gr"
     for end in ("\n", "\r\n", "\r"):
         path.write_bytes(end.join(["c x", "p tw 3 2", "", "e 1 2", "c y", "e 2 3"]).encode())
-        assert envs.read_graph(path)[0].tolist() == [[0, 1], [1, 2]]
+        assert envs.graphs.read_graph(path)[0].tolist() == [[0, 1], [1, 2]]
     for name, pack in (("b.gr.gz", gzip.compress), ("b.gr.xz", lzma.compress)):
         (tmp_path / name).write_bytes(pack(b"p sp 3 2\na 1 2 803\na 2 3 158\n"))
-        edges, nodes = envs.read_graph(tmp_path / name)
+        edges, nodes = envs.graphs.read_graph(tmp_path / name)
         assert (edges.tolist(), nodes) == ([[0, 1], [1, 2]], 3)
     path.write_text("p tw 3 0\n")
-    assert envs.read_graph(path)[0].shape == (0, 2)
+    assert envs.graphs.read_graph(path)[0].shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ def test_dimacs_files_are_read(tmp_path):
 def test_what_is_no_graph_is_refused(tmp_path, content, words, refused):
     (tmp_path / "a.gr").write_text(content)
     with refused(*words):
-        envs.read_graph(tmp_path / "a.gr")
+        envs.graphs.read_graph(tmp_path / "a.gr")
 
 
 BAD = {

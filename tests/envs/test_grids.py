@@ -175,7 +175,7 @@ def test_a_map_without_walls_is_the_grid_of_its_rewards():
 
 BAD_REQUESTS = [
     (lambda: envs.make("gridworld-9"), "no environment 'gridworld-9'; choose one of gridworld-1"),
-    (lambda: envs.register("gridworld-1", envs.ThreeState), "registered already"),
+    (lambda: envs.registry.register("gridworld-1", envs.ThreeState), "registered already"),
     (lambda: envs.make("gridworld-1").mdp(1.5), "the noise is 1.5, but a probability"),
     (lambda: envs.make("gridworld-1").mdp(0.1, "gaussian"), "no noise model 'gaussian'; choose one of uniform-state"),
     (lambda: GridWorld("flat", rewards=np.zeros(4)), r"shape \(4,\), but two axes"),

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from robustirl import single_precision
-from robustirl.control import measure_returns, network_policy
+from robustirl.control import measure_returns
+from robustirl.control.policies import network_policy
 from robustirl.envs import mujoco as module
 from robustirl.envs import mujoco_models, physics
 from robustirl.envs.mujoco import MujocoEquations

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import RewardedWorld
+from robustirl.control.worlds import RewardedWorld
 from robustirl.envs import physics
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
-from robustirl.irl import CheckStatus, RobustIRL, check_fit, fit
-from robustirl.irl.checks import policy_uses, reachable_states
+from robustirl.irl import RobustIRL, fit
+from robustirl.irl.checks import CheckStatus, check_fit, policy_uses, reachable_states
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy
 

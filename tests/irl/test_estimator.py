@@ -11,7 +11,9 @@ import pytest
 from robustirl import envs
 from robustirl.demonstrations import Demonstrations, estimate_occupancy, sample_demonstrations
 from robustirl.errors import ConvergenceError, InvalidInputError
-from robustirl.irl import NotFittedError, RobustIRL, Status, fit
+from robustirl.irl import RobustIRL, fit
+from robustirl.irl.acting import NotFittedError
+from robustirl.irl.result import Status
 from robustirl.planning import expert_policy
 from robustirl.rewards import TabularReward
 

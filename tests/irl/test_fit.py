@@ -17,14 +17,9 @@ from robustirl.irl.optimize import newton_direction
 from robustirl.irl.problem import Settings, as_problem
 from robustirl.irl.result import Status
 from robustirl.mdp import MDP
-from robustirl.planning import (
-    NewtonKrylov,
-    Temperatures,
-    ValueIteration,
-    expert_policy,
-    state_action_occupancy,
-    state_occupancy,
-)
+from robustirl.planning import Temperatures, ValueIteration, expert_policy, state_occupancy
+from robustirl.planning.evaluation import state_action_occupancy
+from robustirl.planning.krylov import NewtonKrylov
 from robustirl.planning.newton import invert
 from robustirl.rewards import ClassReward, LinearReward, NetworkReward, TabularReward
 from tests.irl.reference import reference_fit

@@ -9,24 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import PPOConfig, linear_policy, measure_returns, train_policy
-from robustirl.control.policies import Network, Scale
+from robustirl.control import PPOConfig, measure_returns, train_policy
+from robustirl.control.policies import Network, Scale, linear_policy
 from robustirl.control.rollouts import Segment
 from robustirl.demonstrations import Recordings, record
 from robustirl.envs import from_gymnasium_vector, physics
 from robustirl.errors import InvalidInputError
-from robustirl.irl import (
-    ImitationConfig,
-    Interrupted,
-    RobustImitation,
-    clone_behavior,
-    fit_imitation,
-    fit_imitation_many,
-    load_fit,
-    save_fit,
-)
+from robustirl.irl import ImitationConfig, Interrupted, RobustImitation, fit_imitation, load_fit, save_fit
+from robustirl.irl.cloning import clone_behavior
 from robustirl.irl.discriminator import Discriminator, LearnedReward, _loss, choose_reward, inputs_of
-from robustirl.irl.imitation import closest, states_gap
+from robustirl.irl.imitation import closest, fit_imitation_many, states_gap
 
 # The shapes of the examples in docstrings, so that both share compiled programs.
 SMALL = ImitationConfig(steps=256, ppo=PPOConfig(environments=8, segment=16, hidden=(8,)))

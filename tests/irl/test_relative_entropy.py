@@ -8,19 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from robustirl.control import PolicyGradientConfig, collect, evaluate, linear_policy, train_expert
-from robustirl.control.policies import Players, initial_players
+from robustirl.control import PolicyGradientConfig, collect, evaluate, train_expert
+from robustirl.control.policies import Players, initial_players, linear_policy
 from robustirl.envs import GaussianGrid
 from robustirl.envs.gaussian_grid import PUBLISHED_SCALES
 from robustirl.errors import ConvergenceError
 from robustirl.irl import (
     Interrupted,
     RelativeEntropyConfig,
-    RelativeEntropyFit,
     RelativeEntropyIRL,
-    Status,
     fit_relative_entropy,
-    fit_relative_entropy_many,
     load_fit,
     save_fit,
 )
@@ -28,12 +25,15 @@ from robustirl.irl import relative_entropy as module
 from robustirl.irl.relative_entropy import (
     PAPER,
     Problem,
+    RelativeEntropyFit,
     _begin,
     _improve_reward,
     expert_features,
+    fit_relative_entropy_many,
     reward_gradient,
     trajectory_features,
 )
+from robustirl.irl.result import Status
 from tests.control.worlds import Line, fast_key
 
 LINE = Line([0.0, -1.0, -1.0, -1.0, 0.0], slip=0.1)

@@ -7,7 +7,8 @@ import numpy as np
 
 from robustirl import envs
 from robustirl.demonstrations import sample_demonstrations
-from robustirl.irl import compare_transfer, fit_transfer, select_alpha
+from robustirl.irl import fit_transfer, select_alpha
+from robustirl.irl.transfer import compare_transfer
 from robustirl.mdp import MDP
 from robustirl.planning import expert_policy
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustirl.mdp import MDP, dynamics_distance, mixture, policy_distance, uniform_policy
-from robustirl.mdp.policy import as_policy, opposed
+from robustirl.mdp import MDP, dynamics_distance, mixture, uniform_policy
+from robustirl.mdp.policy import as_policy, opposed, policy_distance
 from tests.strategies import SHAPES, kernels, policies, worlds
 
 WORLD = MDP([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]], discount=0.9)

@@ -9,12 +9,13 @@ import scipy.sparse
 
 from robustirl._jax import single_precision
 from robustirl.demonstrations import Demonstrations
-from robustirl.mdp import MDP, MarkovGame, dynamics_distance, from_function, from_sparse, policy_distance, shard_states
+from robustirl.mdp import MDP, MarkovGame, dynamics_distance, from_function, from_sparse
 from robustirl.mdp.builders import from_successors
 from robustirl.mdp.dense import DenseKernel
 from robustirl.mdp.mdp import as_world, require_discount
 from robustirl.mdp.mixtures import MixtureKernel
-from robustirl.mdp.policy import as_action_reward, as_occupancy, as_policy, as_reward
+from robustirl.mdp.policy import as_action_reward, as_occupancy, as_policy, as_reward, policy_distance
+from robustirl.mdp.sharding import shard_states
 
 KERNEL = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]])
 TWO_ROWS = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.25, 0.75]]])

@@ -16,7 +16,8 @@ if len(sys.argv) > 1:
     jax.distributed.initialize(f"localhost:{sys.argv[1]}", num_processes=2, process_id=int(sys.argv[2]))
 import jax.numpy as jnp, numpy as np
 jax.config.update("jax_enable_x64", True)
-from robustirl.mdp import MDP, MarkovGame, shard_states
+from robustirl.mdp import MDP, MarkovGame
+from robustirl.mdp.sharding import shard_states
 from robustirl.mdp.builders import from_successors
 from robustirl.mdp.mixtures import MixtureKernel
 from robustirl.planning import solve, state_occupancy

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustirl.mdp import MDP, MarkovGame
-from robustirl.planning import Temperatures, backward_induction
+from robustirl.planning import Temperatures
+from robustirl.planning.value_iteration import backward_induction
 from tests.planners import value_iteration
 from tests.strategies import games
 

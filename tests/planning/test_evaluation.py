@@ -8,13 +8,8 @@ from hypothesis import given
 
 from robustirl.mdp import MDP
 from robustirl.mdp.dense import DenseKernel
-from robustirl.planning import (
-    discounted_return,
-    policy_value,
-    state_action_occupancy,
-    state_occupancy,
-    total_return,
-)
+from robustirl.planning import discounted_return, policy_value, state_occupancy, total_return
+from robustirl.planning.evaluation import state_action_occupancy
 from robustirl.planning.verdict import _unit_of
 from tests.strategies import tasks
 

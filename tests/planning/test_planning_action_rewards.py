@@ -15,15 +15,15 @@ from robustirl.mdp import MDP, MarkovGame, mixture
 from robustirl.mdp.policy import as_action_reward
 from robustirl.planning import (
     Temperatures,
-    backward_induction,
     discounted_return,
     expert_policy,
     policy_value,
     sampled_total_return,
-    state_action_occupancy,
     total_return,
 )
+from robustirl.planning.evaluation import state_action_occupancy
 from robustirl.planning.operators import hard_backup, soft_backup, two_player_backup
+from robustirl.planning.value_iteration import backward_induction
 from tests.planners import newton, value_iteration
 from tests.strategies import TEMPERATURES, games, generators, policies, tasks, vectors
 

@@ -8,7 +8,8 @@ import pytest
 from robustirl.envs import ThreeState
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame, mixture
-from robustirl.planning import Newton, NewtonKrylov, Temperatures, ValueIteration, solve, state_occupancy
+from robustirl.planning import Newton, Temperatures, ValueIteration, solve, state_occupancy
+from robustirl.planning.krylov import NewtonKrylov
 from robustirl.theory import certify
 from robustirl.theory.certify import robust_soft_value
 

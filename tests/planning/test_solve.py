@@ -14,7 +14,6 @@ from robustirl.errors import ConvergenceError, InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.planning import (
     Newton,
-    NewtonKrylov,
     Temperatures,
     ValueIteration,
     sampled_total_return,
@@ -22,7 +21,7 @@ from robustirl.planning import (
     state_occupancy,
     total_return,
 )
-from robustirl.planning.krylov import bicgstab, system
+from robustirl.planning.krylov import NewtonKrylov, bicgstab, system
 from robustirl.planning.newton import Inverse
 from robustirl.planning.solve import choose_solver
 from tests.reliability import reference

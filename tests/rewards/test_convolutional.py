@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from robustirl import envs
-from robustirl.irl import DEEP_ADAM, fit
+from robustirl.irl import fit
+from robustirl.irl.optimize import DEEP_ADAM
 from robustirl.planning import expert_policy, state_occupancy
 from robustirl.rewards import ConvolutionalReward, NetworkReward
 

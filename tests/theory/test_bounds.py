@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from robustirl.envs import ThreeState, make
-from robustirl.mdp import MDP, MarkovGame, dynamics_distance, mixture, policy_distance
+from robustirl.mdp import MDP, MarkovGame, dynamics_distance, mixture
+from robustirl.mdp.policy import policy_distance
 from robustirl.planning import discounted_return, expert_policy, state_occupancy
 from robustirl.theory import bounds, find_matching_policy
 from robustirl.theory.bounds import (

@@ -13,7 +13,8 @@ from robustirl.envs import ThreeState, make
 from robustirl.errors import ConvergenceError
 from robustirl.mdp import MDP, MarkovGame, dynamics_distance
 from robustirl.mdp.dense import DenseKernel
-from robustirl.planning import Temperatures, expert_policy, state_action_occupancy, state_occupancy
+from robustirl.planning import Temperatures, expert_policy, state_occupancy
+from robustirl.planning.evaluation import state_action_occupancy
 from robustirl.theory import find_feature_matching_policy
 from robustirl.theory.existence import (
     FlowProblem,

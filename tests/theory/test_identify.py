@@ -7,8 +7,8 @@ from robustirl import envs
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP
 from robustirl.planning import solve
-from robustirl.theory import identify, rank_worlds
-from robustirl.theory.identify import principal_angles
+from robustirl.theory import identify
+from robustirl.theory.identify import principal_angles, rank_worlds
 
 STAY, SWAP = np.eye(2), np.eye(2)[::-1]
 

@@ -59,8 +59,8 @@ class Imitate(Output):
         from robustirl._files import new_folder
         from robustirl.control import measure_returns
         from robustirl.demonstrations.recordings import as_recordings
-        from robustirl.irl import ImitationConfig, fit_imitation_many, save_fit
-        from robustirl.irl.imitation import closest
+        from robustirl.irl import ImitationConfig, save_fit
+        from robustirl.irl.imitation import closest, fit_imitation_many
 
         if not 0 < self.alpha < 1:
             raise InvalidInputError(f"--alpha is {self.alpha}, but a number between 0 and 1 is needed.")
@@ -98,7 +98,7 @@ class Imitate(Output):
         import jax
 
         from robustirl._progress import progress_bar
-        from robustirl.control import train_policies
+        from robustirl.control.training import train_policies
         from robustirl.demonstrations import record
 
         home = self._world("--expert-physics")

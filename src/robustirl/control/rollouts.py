@@ -113,7 +113,7 @@ def collect(
         key: Decides all draws.
 
     Example:
-        >>> from robustirl.control import linear_policy
+        >>> from robustirl.control.policies import linear_policy
         >>> from robustirl.envs import GaussianGrid
         >>> policy, key = linear_policy(7, 2), jax.random.key(0)
         >>> batch = collect(GaussianGrid(0.1), policy, episodes=3, horizon=10, mean_action=True, key=key)
@@ -237,7 +237,7 @@ def evaluate(
     The defaults are as published: 200 episodes of at most 1000 mean actions.
 
     Example:
-        >>> from robustirl.control import linear_policy
+        >>> from robustirl.control.policies import linear_policy
         >>> from robustirl.envs import GaussianGrid
         >>> still = evaluate(GaussianGrid(), linear_policy(7, 2), episodes=3, horizon=10, key=jax.random.key(0))
         >>> still.goal_share.item(), round(still.mean_return.item(), 3), still.lengths.tolist()

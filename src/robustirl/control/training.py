@@ -471,7 +471,7 @@ def measure_returns(
     By default it takes mean actions. With `mean_action=False` actions are drawn, as in training.
 
     Example:
-        >>> from robustirl.control import network_policy
+        >>> from robustirl.control.policies import network_policy
         >>> from robustirl.envs import physics
         >>> key, world = jax.random.key(0), physics.make("cart-pole")
         >>> policy = network_policy(4, 1, hidden=(4,), key=key)  # It does not push.

@@ -281,7 +281,7 @@ def require_reward(world: object) -> None:
     if not isinstance(world, RewardedWorld):
         raise InvalidInputError(
             f"the world is {short_repr(world)}, which lacks some of what a world with a reward offers;"
-            " see robustirl.control.RewardedWorld."
+            " see robustirl.control.worlds.RewardedWorld."
         )
 
 

@@ -8,12 +8,10 @@ from robustirl.demonstrations.dynamics import estimate_local_alpha as estimate_l
 from robustirl.demonstrations.episodes import Demonstrations as Demonstrations
 from robustirl.demonstrations.formats import load as load
 from robustirl.demonstrations.formats import save as save
-from robustirl.demonstrations.occupancy import OccupancyEstimate as OccupancyEstimate
 from robustirl.demonstrations.occupancy import estimate_occupancy as estimate_occupancy
 from robustirl.demonstrations.others import from_minari as from_minari
 from robustirl.demonstrations.others import from_rollout_buffer as from_rollout_buffer
 from robustirl.demonstrations.others import from_trajectories as from_trajectories
-from robustirl.demonstrations.others import to_minari as to_minari
 from robustirl.demonstrations.recordings import Recordings as Recordings
 from robustirl.demonstrations.recordings import record as record
 from robustirl.demonstrations.rollouts import rollout_gymnasium as rollout_gymnasium
@@ -22,7 +20,6 @@ from robustirl.demonstrations.rollouts import sample_demonstrations as sample_de
 __all__ = [
     "Choices",
     "Demonstrations",
-    "OccupancyEstimate",
     "Recordings",
     "estimate_dynamics",
     "estimate_local_alpha",
@@ -37,5 +34,4 @@ __all__ = [
     "rollout_gymnasium",
     "sample_demonstrations",
     "save",
-    "to_minari",
 ]

@@ -211,7 +211,7 @@ def record(
 
     Example:
         >>> import jax
-        >>> from robustirl.control import network_policy
+        >>> from robustirl.control.policies import network_policy
         >>> from robustirl.envs import physics
         >>> world = physics.make("pendulum")
         >>> policy = network_policy(3, 1, hidden=(4,), key=jax.random.key(0))

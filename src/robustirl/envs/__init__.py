@@ -8,9 +8,6 @@ from robustirl.envs import sepsis as sepsis
 from robustirl.envs import toy_text as toy_text
 from robustirl.envs.gaussian_grid import GaussianGrid as GaussianGrid
 from robustirl.envs.graphs import from_graph as from_graph
-from robustirl.envs.graphs import graph_positions as graph_positions
-from robustirl.envs.graphs import link_graph as link_graph
-from robustirl.envs.graphs import read_graph as read_graph
 from robustirl.envs.gridworld import GridWorld as GridWorld
 from robustirl.envs.gymnasium import from_gymnasium as from_gymnasium
 from robustirl.envs.gymnasium import from_gymnasium_vector as from_gymnasium_vector
@@ -19,7 +16,6 @@ from robustirl.envs.recorded import buses as buses
 from robustirl.envs.registry import Environment as Environment
 from robustirl.envs.registry import make as make
 from robustirl.envs.registry import names as names
-from robustirl.envs.registry import register as register
 from robustirl.envs.tables import from_file as from_file
 from robustirl.envs.three_state import ThreeState as ThreeState
 
@@ -33,12 +29,8 @@ __all__ = [
     "from_graph",
     "from_gymnasium",
     "from_gymnasium_vector",
-    "graph_positions",
-    "link_graph",
     "make",
     "names",
     "physics",
-    "read_graph",
-    "register",
     "register_noise_model",
 ]

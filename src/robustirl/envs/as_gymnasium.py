@@ -186,7 +186,7 @@ def gymnasium_id(name: str) -> str:
 def register_gymnasium() -> tuple[str, ...]:
     """Make every registered environment known to Gymnasium, and return their ids.
 
-    Importing this module does it once. Call it again after `robustirl.envs.register`; what Gymnasium knows already
+    Importing this module does it once. Call it again after `envs.registry.register`; what Gymnasium knows already
     stays as it is.
 
     Example:

@@ -41,7 +41,8 @@ from robustirl.irl.result import Fit
 from robustirl.mdp import MDP, MarkovGame, uniform_policy
 from robustirl.mdp.game import as_alpha
 from robustirl.mdp.mdp import absorbing_states
-from robustirl.planning import Solution, Temperatures, solve, state_occupancy
+from robustirl.planning import Temperatures, solve, state_occupancy
+from robustirl.planning.verdict import Solution
 from robustirl.rewards import AbstractReward, TabularReward
 
 CANDIDATES = (1.0, 0.99, 0.98, 0.97, 0.96, 0.95, 0.925, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6)

@@ -18,8 +18,9 @@ from jaxtyping import Float, Int
 from robustirl._check import shape_of
 from robustirl._progress import Callback, Interrupted
 from robustirl._show import draw, html_table
-from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, estimate_occupancy
+from robustirl.demonstrations import Choices, Demonstrations, estimate_occupancy
 from robustirl.demonstrations.episodes import as_whole_numbers
+from robustirl.demonstrations.occupancy import OccupancyEstimate
 from robustirl.errors import InvalidInputError
 from robustirl.irl.acting import ActingPolicy, Parameters, draw_actions
 from robustirl.irl.alpha import AlphaSelection, matched_occupancy, select_alpha

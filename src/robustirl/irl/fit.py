@@ -38,7 +38,7 @@ from robustirl.planning.problem import AbstractSolver, Memory
 from robustirl.planning.solve import single_threaded
 from robustirl.planning.verdict import Solution, Verdict
 from robustirl.rewards import AbstractReward
-from robustirl.theory import AbstractUncertainty
+from robustirl.theory.uncertainty import AbstractUncertainty
 from robustirl.types import ArrayLike, FloatTree, Objective, Tree
 
 PAPER_STEPS = 200
@@ -305,7 +305,7 @@ def fit(
             possible under the mixture of player and opponent.
         penalty: For a likelihood, the precision of a Gaussian prior on every parameter; 0 for none.
         optimizer: Any Optax optimizer; `irl.TRUST_REGION` if omitted.
-        solver: What plans, such as `planning.NewtonKrylov()`; by the size of the world if omitted.
+        solver: What plans, such as `planning.krylov.NewtonKrylov()`; by the size of the world if omitted.
         steps: The largest number of parameter updates.
         tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error
             of an estimated occupancy to match the expert no more closely than the data tell; the rewards found are then

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from robustirl.demonstrations import Choices, Demonstrations, OccupancyEstimate, load
+from robustirl.demonstrations import Choices, Demonstrations, load
 from robustirl.demonstrations.episodes import Episode
+from robustirl.demonstrations.occupancy import OccupancyEstimate
 from robustirl.demonstrations.tables import is_frame, read_frame
 from robustirl.errors import InvalidInputError
 

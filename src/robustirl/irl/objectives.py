@@ -43,7 +43,7 @@ from robustirl.mdp.policy import mixture, opposed
 from robustirl.planning.operators import two_player_backup
 from robustirl.planning.problem import Memory, PlanningProblem
 from robustirl.planning.verdict import Solution, StoppingRule
-from robustirl.theory import AbstractUncertainty
+from robustirl.theory.uncertainty import AbstractUncertainty
 from robustirl.types import FloatTree
 
 if TYPE_CHECKING:

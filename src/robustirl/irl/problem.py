@@ -35,7 +35,7 @@ from robustirl.planning.problem import AbstractSolver
 from robustirl.planning.solve import choose_solver, require_room, require_solver
 from robustirl.planning.verdict import StoppingRule, stopping_rule
 from robustirl.rewards import AbstractReward, TabularReward
-from robustirl.theory import AbstractUncertainty
+from robustirl.theory.uncertainty import AbstractUncertainty
 from robustirl.types import ArrayLike, FloatTree, Tree
 
 DEFAULT_TOLERANCE = 1e-4

@@ -234,7 +234,7 @@ def expert_features(
     """Return φ̄^E, the mean over the expert's trajectories of the config's `summary` of each.
 
     Example:
-        >>> from robustirl.control import linear_policy
+        >>> from robustirl.control.policies import linear_policy
         >>> from robustirl.envs import GaussianGrid
         >>> policy = linear_policy(7, 2)  # It does not move.
         >>> still = collect(GaussianGrid(), policy, episodes=3, horizon=10, mean_action=True, key=jax.random.key(0))

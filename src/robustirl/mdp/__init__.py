@@ -6,9 +6,7 @@ from robustirl.mdp.game import MarkovGame as MarkovGame
 from robustirl.mdp.mdp import MDP as MDP
 from robustirl.mdp.policy import dynamics_distance as dynamics_distance
 from robustirl.mdp.policy import mixture as mixture
-from robustirl.mdp.policy import policy_distance as policy_distance
 from robustirl.mdp.policy import uniform_policy as uniform_policy
-from robustirl.mdp.sharding import shard_states as shard_states
 
 __all__ = [
     "MDP",
@@ -17,7 +15,5 @@ __all__ = [
     "from_function",
     "from_sparse",
     "mixture",
-    "policy_distance",
-    "shard_states",
     "uniform_policy",
 ]

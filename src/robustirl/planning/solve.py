@@ -137,7 +137,7 @@ def choose_solver(mdp: MDP) -> AbstractSolver:
 
 def require_solver(solver: object) -> AbstractSolver:
     """Return a solver, or refuse what is none."""
-    return require_kind("the solver", solver, AbstractSolver, "planning.Newton() or planning.NewtonKrylov()")  # pyright: ignore[reportArgumentType]
+    return require_kind("the solver", solver, AbstractSolver, "planning.Newton() or planning.krylov.NewtonKrylov()")  # pyright: ignore[reportArgumentType]
 
 
 def require_room(solver: AbstractSolver, mdp: MDP, count: int = 1) -> None:

@@ -4,21 +4,15 @@ from robustirl.theory.bounds import choose_alpha as choose_alpha
 from robustirl.theory.bounds import robust_bound as robust_bound
 from robustirl.theory.bounds import standard_bound as standard_bound
 from robustirl.theory.bounds import transfer_bound as transfer_bound
-from robustirl.theory.certify import Certificate as Certificate
 from robustirl.theory.certify import certify as certify
 from robustirl.theory.existence import closest_occupancy as closest_occupancy
 from robustirl.theory.existence import find_feature_matching_policy as find_feature_matching_policy
 from robustirl.theory.existence import find_matching_policy as find_matching_policy
-from robustirl.theory.existence import rank_test as rank_test
 from robustirl.theory.guarantee import guarantee as guarantee
 from robustirl.theory.identify import identify as identify
-from robustirl.theory.identify import rank_worlds as rank_worlds
-from robustirl.theory.uncertainty import AbstractUncertainty as AbstractUncertainty
 from robustirl.theory.uncertainty import as_uncertainty as as_uncertainty
 
 __all__ = [
-    "AbstractUncertainty",
-    "Certificate",
     "as_uncertainty",
     "certify",
     "choose_alpha",
@@ -27,8 +21,6 @@ __all__ = [
     "find_matching_policy",
     "guarantee",
     "identify",
-    "rank_test",
-    "rank_worlds",
     "robust_bound",
     "standard_bound",
     "transfer_bound",

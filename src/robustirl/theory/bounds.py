@@ -30,11 +30,11 @@ import numpy as np
 
 from robustirl._jax import working_precision
 from robustirl.errors import InvalidInputError
-from robustirl.mdp import MDP, MarkovGame, dynamics_distance, policy_distance
+from robustirl.mdp import MDP, MarkovGame, dynamics_distance
 from robustirl.mdp.dense import DenseKernel
 from robustirl.mdp.game import as_alpha
 from robustirl.mdp.kernel import require_same_size
-from robustirl.mdp.policy import as_policy, as_reward
+from robustirl.mdp.policy import as_policy, as_reward, policy_distance
 from robustirl.planning import solve
 from robustirl.types import ArrayLike
 

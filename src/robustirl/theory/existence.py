@@ -595,7 +595,7 @@ def match_state_actions(mdp: MDP, occupancy: ArrayLike, tolerance: float | None 
 
     Example:
         >>> from robustirl.envs import ThreeState
-        >>> from robustirl.planning import state_action_occupancy
+        >>> from robustirl.planning.evaluation import state_action_occupancy
         >>> env = ThreeState()
         >>> second = [[0.0, 1.0], [0.5, 0.5], [0.5, 0.5]]  # Never a1, the action that the worlds disagree about.
         >>> pairs = state_action_occupancy(env.mdp(0.3), second)

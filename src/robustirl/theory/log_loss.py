@@ -35,8 +35,8 @@ from jaxtyping import Array, Float
 from robustirl._jax import jit, working_precision
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.policy import as_policy, as_reward
-from robustirl.planning import solve, state_action_occupancy, state_occupancy
-from robustirl.planning.evaluation import solve_policy
+from robustirl.planning import solve, state_occupancy
+from robustirl.planning.evaluation import solve_policy, state_action_occupancy
 from robustirl.planning.operators import soft_backup
 from robustirl.types import ArrayLike
 
