@@ -171,3 +171,19 @@ def test_sampled_returns_are_about_the_exact_one():
     exact = total_return(world, policy, env.reward, horizon=20)
     sampled = sampled_total_return(world, policy, env.reward, key=jax.random.key(0), repetitions=4000, horizon=20)
     assert abs(sampled.mean - exact) < 5 * sampled.deviation / 4000**0.5
+
+
+@pytest.mark.parametrize("temperatures", [(0.0, 0.0), (1.0, 0.0)])
+@pytest.mark.parametrize("alpha", [1.0, 0.9])
+def test_certain_moves_at_a_discount_near_one_take_few_steps(alpha, temperatures):
+    # Residuals rise on the way, and sweeps alone would need thousands to halve them.
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        world = MDP(np.eye(20)[rng.integers(20, size=(20, 4))], discount=0.9999)
+        found = solve(
+            MarkovGame(world, alpha),
+            rng.normal(scale=5, size=(20, 4)),
+            solver=Newton(),
+            temperatures=Temperatures(*temperatures),
+        )
+        assert found.verdict.iterations < 40

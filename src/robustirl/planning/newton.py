@@ -15,6 +15,10 @@ One rule governs all steps: a step is taken only if it brings the residual ‖B(
 - When even that does not, value-iteration sweeps are taken until they have. They contract, so that every round at
   least halves the residual: the method cannot diverge, and at worst does the work of value iteration.
 
+One player is an exception: B is convex then, and every Newton step proper is taken. From the second step on values rise
+towards V*, and ‖V* - V‖∞ falls by γ at least, though the residual may rise for a while. Sweeps would halve it in
+log 2 / -log γ rounds.
+
 The same matrix gives, transposed, the occupancy (by refinement) and all products with the curvature of learning.
 Every use corrects a residual that is itself computed exactly, so that an old inverse costs steps, not accuracy.
 """
@@ -90,6 +94,7 @@ class Newton(AbstractSolver):
     def steps(self, problem: PlanningProblem, memory: Inverse, max_steps: Int[Array, ""]) -> tuple[Solution, Inverse]:
         game, rule, size = problem.game, problem.rule, problem.game.mdp.mask.shape
         max_steps = jnp.where(max_steps < 0, NEWTON_MAX_STEPS, max_steps)
+        alone = jnp.all(game.alpha == 1)
 
         def unfinished(now: _State) -> Bool[Array, ""]:
             unsolved = (now.mode == LOOK) | ~rule.satisfied(now.residual, now.value)
@@ -110,8 +115,9 @@ class Newton(AbstractSolver):
             backup = problem.backup(value)
             residual = jnp.max(jnp.abs(backup.value - value))
             share = residual / now.residual
-            taken = (mode == LOOK) | (mode == SWEEP) | (share <= NEWTON_RATE)
-            after_newton = jnp.where(share <= CHORD_RATE, CHORD, jnp.where(share <= NEWTON_RATE, FRESH, SWEEP))
+            enough = (share <= NEWTON_RATE) | alone
+            taken = (mode == LOOK) | (mode == SWEEP) | (share <= NEWTON_RATE) | (alone & (mode == FRESH))
+            after_newton = jnp.where(share <= CHORD_RATE, CHORD, jnp.where(enough, FRESH, SWEEP))
             # An old inverse that fails is renewed; a new one that fails gives way to sweeps.
             after_chord = jnp.minimum(after_newton, FRESH)
             after_sweep = jnp.where(residual <= now.goal, FRESH, SWEEP)
@@ -127,7 +133,8 @@ class Newton(AbstractSolver):
                 inverse=inverse,
                 mode=following,
                 goal=jnp.where(begun, NEWTON_RATE * now.residual, now.goal),
-                steps=now.steps + (mode != LOOK),
+                steps=now.steps
+                + ((mode == CHORD) | (mode == FRESH)),  # A round of sweeps counts with the step that failed.
                 falling=(share < 1) | (mode != SWEEP),
             )
 
