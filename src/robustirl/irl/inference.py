@@ -18,7 +18,7 @@ visits x_k of an episode. There is no other kind, because a gap is no likelihood
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +40,7 @@ from robustirl.irl.problem import Problem, Settings, as_problem
 from robustirl.irl.result import LIKELIHOOD, Fit
 from robustirl.mdp import MDP
 from robustirl.mdp.policy import mixture
-from robustirl.planning import Temperatures
+from robustirl.planning import Temperatures, discounted_return, solve
 from robustirl.planning.operators import two_player_backup
 from robustirl.rewards import AbstractReward
 from robustirl.types import FloatTree
@@ -220,6 +220,73 @@ def infer(
         outer_product=each.T @ each,
         grouped_outer_product=sums.T @ sums,
     )
+
+
+class Counterfactual(NamedTuple):
+    """Hold what a change of the world does to somebody who keeps the reward.
+
+    Attributes:
+        policy: `[S, A]`, the soft policy in the changed world.
+        change: In discounted return, by the learned reward.
+        low, high: The ends of its interval, for the uncertainty of the coefficients.
+    """
+
+    policy: Float[np.ndarray, "S A"]
+    change: float
+    low: float
+    high: float
+
+
+@working_precision
+def counterfactual(
+    inference: Inference,
+    reward: AbstractReward,
+    world: MDP,
+    changed: MDP,
+    *,
+    temperatures: Temperatures = Temperatures(),
+    confidence: float = 0.95,
+) -> Counterfactual:
+    """Return what somebody with the learned reward does, gains and loses in a changed world.
+
+    Args:
+        inference: What `infer` returned.
+        reward: The reward model of the fit.
+        world: The world before the change.
+        changed: The world after it, with the same states and actions.
+        temperatures: Those of the fit.
+        confidence: Of the interval, which is that of the delta method.
+
+    Example:
+        >>> from robustirl.irl import fit
+        >>> from robustirl.rewards import LinearReward
+        >>> world, bonus = MDP([[[1.0], [1.0]]], discount=0.9), LinearReward([[[0.0], [1.0]]])
+        >>> chosen = Choices([0] * 100, [1] * 75 + [0] * 25)
+        >>> found = infer(fit(world, chosen, alpha=1.0, reward=bonus, objective="likelihood"), world, chosen, bonus)
+        >>> without = MDP([[[1.0], [0.0]]], discount=0.9, mask=[[True, False]])  # The bonus is no more.
+        >>> [round(x, 2) for x in counterfactual(found, bonus, world, without)[1:]]
+        [-8.24, -12.57, -3.91]
+    """
+    from scipy.stats import norm  # Here, so that `import robustirl` stays light.
+
+    _, unravel = ravel_pytree(reward.initial_parameters())
+
+    def gain(theta: Float[np.ndarray, " d"]) -> tuple[float, Any]:
+        """Return how much larger the return is in the changed world, and the policy there."""
+        paid = reward(unravel(as_float(theta)))
+        policies = [solve(one, paid, temperatures=temperatures).player for one in (world, changed)]
+        before, after = (
+            float(discounted_return(one, policy, paid)) for one, policy in zip((world, changed), policies, strict=True)
+        )
+        return after - before, policies[1]
+
+    theta = inference.parameters
+    steps = np.diag(1e-4 * np.maximum(1, np.abs(theta)))
+    slope = np.array([(gain(theta + h)[0] - gain(theta - h)[0]) / (2 * h.sum()) for h in steps])
+    change, policy = gain(theta)
+    share = as_number_between("the confidence", confidence, 0, 1)
+    width = float(norm.ppf((1 + share) / 2)) * float(np.sqrt(slope @ inference.covariance() @ slope))
+    return Counterfactual(np.asarray(policy), change, change - width, change + width)
 
 
 def _settled(
