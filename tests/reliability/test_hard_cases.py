@@ -214,7 +214,7 @@ def test_a_fit_says_truly_how_far_it_came(name, alpha):
 
 @pytest.mark.slow
 def test_a_fit_without_choices_is_finished_at_once():
-    lonely = fit(MDP([[[1.0]]], discount=0.9999), [1.0], steps=60, tolerance=1e-9)
+    lonely = fit(MDP([[[1.0]]], discount=0.9999), [1.0], alpha=1.0, steps=60, tolerance=1e-9)
     assert lonely.verdict.status == Status.CONVERGED
     assert int(lonely.verdict.steps) == 0
 

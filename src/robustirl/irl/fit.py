@@ -195,8 +195,10 @@ def finish(problem: Problem, state: LoopState, stopped: bool = False) -> Fit:
     expert = np.asarray(problem.expert)
     steps, least = int(state.step) - 1, float(state.least_gap)
     tolerance, gap = float(problem.tolerance), float(kept.gap)
-    # What the steps before have gained is as good as a fit that no further step improves.
-    ended_well = bool(state.valid) or (int(state.best) > 0 and not bool(problem.keep_last))
+    # What the steps before have gained is as good as a fit that no further step improves. An optimizer that steps back
+    # from plans that are not exact enough has tried: where the start is best, that is its answer.
+    gained = int(state.best) > 0 or problem.optimizer.survives()
+    ended_well = bool(state.valid) or (gained and not bool(problem.keep_last))
     given = {
         "converged": gap <= tolerance,
         "valid": bool(kept.valid) and ended_well,
