@@ -105,35 +105,20 @@ class TableKernel(AbstractKernel):
     def push(self, measure):
         return jnp.zeros(self.num_states, measure.dtype).at[self.table].add(measure)
 
-    def to_array(self):
+    def dense(self):
         return jax.nn.one_hot(self.table, self.num_states, dtype=float)
 
-    def dense(self) -> DenseKernel:
-        return DenseKernel(np.eye(self.num_states)[np.asarray(self.table)])
+    def chain(self, policy):
+        return DenseKernel(self.dense()).chain(policy)
 
-    def chain(self, shares):
-        return self.dense().chain(shares)
-
-    def policy_matrix(self, policy):
-        return jnp.einsum("sa,sat->st", policy, self.dense().astype(policy.dtype))
-
-    def row_sums(self):
-        return jnp.ones(self.table.shape, dtype=float)
-
-    def self_transitions(self):
-        return (self.table == jnp.arange(self.num_states)[:, None]).astype(float)
-
-    def row_distances(self, other):
-        return self.dense().row_distances(other)
-
-    def sample(self, states, actions, *, key):
-        return self.table[states, actions]
+    def available(self):
+        return jnp.ones(self.table.shape, bool)
 
     def to_sparse(self):
         return scipy.sparse.csr_array(np.eye(self.num_states)[np.asarray(self.table).ravel()])
 
     def worst_case(self, value, radius):
-        return self.dense().worst_case(value, radius)
+        return DenseKernel(self.dense()).worst_case(value, radius)
 
 
 def test_a_kernel():
@@ -146,14 +131,14 @@ def test_a_kernel():
     assert np.allclose(*rho, atol=1e-12)
 
 
-class TwoSweeps(planning.problem.AbstractSolver):
+class TwoSweeps(planning.Newton):
     """Newton's method with two sweeps of value iteration before it: a solver made of another."""
 
-    def run(self, problem, max_steps):
+    def steps(self, problem, memory, max_steps):
         value = problem.start
         for _ in range(2):
-            value = planning.two_player_backup(problem.game, problem.reward, value, problem.temperatures).value
-        return planning.Newton().run(dataclasses.replace(problem, start=value), max_steps)
+            value = problem.backup(value).value
+        return super().steps(eqx.tree_at(lambda p: p.start, problem, value), memory, max_steps)
 
 
 def test_a_solver():
@@ -161,6 +146,9 @@ def test_a_solver():
     found, expected = (planning.solve(world, [0.0, -1.0, 2.0], solver=solver) for solver in (TwoSweeps(), None))
     assert np.allclose(found.value, expected.value, atol=1e-9)
     assert found.verdict.converged
+    rho = planning.state_occupancy(world, expected.player)
+    fits = [irl.fit(world, rho, alpha=1.0, solver=solver) for solver in (TwoSweeps(), None)]
+    assert np.allclose(*(fit.player for fit in fits), atol=1e-4)
 
 
 def test_a_figure(tmp_path):
