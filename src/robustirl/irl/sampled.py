@@ -58,7 +58,9 @@ class _SampledEstimator(Parameters):
 
     def as_sb3(self, *, seed: int | None = None) -> ActingPolicy:
         """Return the player with the `predict` of stable-baselines3, which returns action and state."""
-        return ActingPolicy(self.predict, lambda seen, generator: self.sample(seen, seed=generator), seed)
+        return ActingPolicy(
+            lambda seen, _: self.predict(seen), lambda seen, generator: self.sample(seen, seed=generator), seed
+        )
 
     @abc.abstractmethod
     def _act(self, observations: ArrayLike, generator: np.random.Generator | None) -> np.ndarray:
