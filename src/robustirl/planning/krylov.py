@@ -40,7 +40,7 @@ from robustirl.mdp import MDP
 from robustirl.mdp.policy import mixture
 from robustirl.planning.operators import Backup
 from robustirl.planning.problem import NEWTON_MAX_STEPS, AbstractSolver, Memory, Operator, PlanningProblem, Vector
-from robustirl.planning.value_iteration import most_sweeps, sweep
+from robustirl.planning.value_iteration import most_sweeps
 from robustirl.planning.verdict import Solution
 from robustirl.types import Tree
 
@@ -231,6 +231,7 @@ class _State(NamedTuple):
     milestone: Float[Array, ""]  # The residual to halve.
     waiting: Int[Array, ""]  # How many steps have not halved it.
     steps: Int[Array, ""]
+    looked: Bool[Array, ""]  # Whether the start was backed up.
 
 
 class NewtonKrylov(AbstractSolver):
@@ -254,7 +255,7 @@ class NewtonKrylov(AbstractSolver):
         2.0
     """
 
-    sweeps: int = 30
+    sweeps: int = 10
     doubling: int = 4
     inner_tol: float = 0.1
     max_inner: int = 250
@@ -265,73 +266,87 @@ class NewtonKrylov(AbstractSolver):
 
     def steps(self, problem: PlanningProblem, memory: Memory, max_steps: Int[Array, ""]) -> tuple[Solution, Memory]:
         rule, start, steps = problem.rule, problem.start, jnp.asarray(0)
-        max_steps = jnp.where(max_steps < 0, NEWTON_MAX_STEPS, max_steps)
+        most = jnp.where(max_steps < 0, NEWTON_MAX_STEPS, max_steps)
         if problem.cold:
-            low = self._iterate(lower(problem), start.astype(jnp.float32), steps, max_steps, self._far, self.inner_tol)
-            start, steps = low.best.astype(start.dtype), low.steps
+            start, steps = self._approach(lower(problem), start.astype(jnp.float32), most)
+            start = start.astype(problem.start.dtype)
 
-        def unsolved(now: _State) -> Bool[Array, ""]:
-            return ~rule.satisfied(now.residual, now.value)
-
-        near = self._iterate(problem, start, steps, max_steps, unsolved, self.f64_inner_tol)
-        # Where Newton's method got no further, sweeps do; from a solution they do not even begin.
-        cap = jnp.where(near.steps < max_steps, most_sweeps(rule, near.milestone), 0)
-        value, backup, swept = sweep(problem, near.best, cap)
-        return problem.solution(value, backup, near.steps + swept), memory
-
-    def _far(self, now: _State) -> Bool[Array, ""]:
-        return now.residual > self.f32_tol * jnp.maximum(1, jnp.max(jnp.abs(now.value)))
-
-    def _iterate(
-        self,
-        problem: PlanningProblem,
-        start: Vector,
-        steps: Int[Array, ""],
-        max_steps: Int[Array, ""],
-        unsolved: Callable[[_State], Bool[Array, ""]],
-        share: float,
-    ) -> _State:
-        """Take steps and sweeps in turn; in float32, from any start, otherwise from nearby."""
-        game, low = problem.game, problem.start.dtype == jnp.float32
-
-        def look(value: Vector, steps: Int[Array, ""], before: _State | None) -> _State:
-            backup = problem.backup(value)
-            residual = jnp.max(jnp.abs(backup.value - value))
-            if before is None:
-                return _State(value, backup, residual, value, residual, jnp.asarray(0), steps)
-            halved = residual <= before.milestone / 2
-            best, milestone = (
-                jnp.where(halved, new, old) for new, old in ((value, before.best), (residual, before.milestone))
-            )
-            return _State(value, backup, residual, best, milestone, jnp.where(halved, 0, before.waiting + 1), steps)
-
-        def sweeps(value: Vector, waiting: Int[Array, ""]) -> Vector:
-            count = jnp.where((waiting > 0) | low, self.sweeps * 2 ** (waiting // self.doubling), 0)
-            return jax.lax.fori_loop(0, count, lambda _, v: problem.backup(v).value, value)
+        def failing(now: _State) -> Bool[Array, ""]:
+            """Say that steps get no further, so that sweeps go on from the best value."""
+            return (now.waiting >= self.patience) | ~jnp.isfinite(now.residual)
 
         def unfinished(now: _State) -> Bool[Array, ""]:
-            going = (now.waiting < self.patience) & (now.steps < max_steps) & jnp.isfinite(now.residual)
-            return unsolved(now) & going
+            cap = jnp.where(failing(now), most_sweeps(rule, now.milestone), most)
+            cap = jnp.where(max_steps < 0, cap, most)
+            return ~now.looked | (~rule.satisfied(now.residual, now.value) & (now.steps < cap))
 
         def step(now: _State) -> _State:
-            linear = system(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
-            fault = now.backup.value - now.value
-            # The same fault everywhere has the same solution everywhere: an error that differs by state breaks ties.
-            level = jnp.full_like(fault, 0.5) * ((jnp.max(fault) + jnp.min(fault)) / (1 - linear.discount))
-            rest = fault - level + linear.move(level)
-            change = level + linear.correction(rest, share, self.max_inner if low else MOST_INNER)
-            return look(sweeps(now.value + change, now.waiting), now.steps + 1, now)
+            beyond = failing(now)
+            first_sweep = beyond & (now.waiting == self.patience)
+            plain = jnp.where(first_sweep, now.best, now.backup.value)
+            moved = jax.lax.cond(
+                beyond | ~now.looked,
+                lambda: jnp.where(now.looked, plain, now.value),
+                lambda: now.value + self._correction(problem, now, self.f64_inner_tol, MOST_INNER),
+            )
+            swept = jnp.where((now.waiting > 0) & ~beyond, self.sweeps * 2 ** (now.waiting // self.doubling), 0)
+            moved = jax.lax.fori_loop(0, swept, lambda _, v: problem.backup(v).value, moved)
+            return self._look(problem, moved, now)
 
-        first = look(sweeps(start, jnp.asarray(0)) if low else start, steps, None)
-        now = jax.lax.while_loop(unfinished, step, first)
-        if problem.cold and not low:
+        now = jax.lax.while_loop(unfinished, step, self._begin(problem, start, steps))
+        if problem.cold:
             finer = step(now)  # Ties are shared by a finer measure than values are asked for.
             now = jax.tree.map(lambda new, old: jnp.where(finer.residual < now.residual, new, old), finer, now)
-        at_best = now.residual <= now.milestone
-        best, milestone = (
-            jnp.where(at_best, new, old) for new, old in ((now.value, now.best), (now.residual, now.milestone))
+        return problem.solution(now.value, now.backup, now.steps), memory
+
+    def _approach(self, problem: PlanningProblem, start: Vector, most: Int[Array, ""]) -> tuple[Vector, Int[Array, ""]]:
+        """Iterate from any start to the limit of float32, by steps and sweeps in turn."""
+
+        def unfinished(now: _State) -> Bool[Array, ""]:
+            far = now.residual > self.f32_tol * jnp.maximum(1, jnp.max(jnp.abs(now.value)))
+            going = (now.waiting < self.patience) & (now.steps < most) & jnp.isfinite(now.residual)
+            return ~now.looked | (far & going)
+
+        def step(now: _State) -> _State:
+            moved = jax.lax.cond(
+                now.looked,
+                lambda: now.value + self._correction(problem, now, self.inner_tol, self.max_inner),
+                lambda: now.value,
+            )
+            count = self.sweeps * 2 ** (now.waiting // self.doubling)
+            moved = jax.lax.fori_loop(0, count, lambda _, v: problem.backup(v).value, moved)
+            return self._look(problem, moved, now)
+
+        now = jax.lax.while_loop(unfinished, step, self._begin(problem, start, jnp.asarray(0)))
+        return jnp.where(now.residual <= now.milestone, now.value, now.best), now.steps
+
+    def _begin(self, problem: PlanningProblem, start: Vector, steps: Int[Array, ""]) -> _State:
+        nothing = jnp.zeros(problem.game.mdp.mask.shape, start.dtype)
+        none, no = jnp.full((), jnp.finfo(start.dtype).max, start.dtype), jnp.asarray(False)
+        return _State(start, Backup(start, nothing, nothing), none, start, none, jnp.asarray(0), steps, no)
+
+    def _look(self, problem: PlanningProblem, value: Vector, before: _State) -> _State:
+        backup = problem.backup(value)
+        residual = jnp.max(jnp.abs(backup.value - value))
+        halved = residual <= before.milestone / 2
+        return _State(
+            value=value,
+            backup=backup,
+            residual=residual,
+            best=jnp.where(halved, value, before.best),
+            milestone=jnp.where(halved, residual, before.milestone),
+            waiting=jnp.where(halved, 0, before.waiting + 1),
+            steps=before.steps + before.looked,
+            looked=jnp.asarray(True),
         )
-        return now._replace(best=best, milestone=milestone)
+
+    def _correction(self, problem: PlanningProblem, now: _State, share: float, most: int) -> Vector:
+        game = problem.game
+        linear = system(game.mdp, mixture(now.backup.player, now.backup.opponent, game.alpha))
+        fault = now.backup.value - now.value
+        # The same fault everywhere has the same solution everywhere: an error that differs by state breaks ties.
+        level = jnp.full_like(fault, 0.5) * ((jnp.max(fault) + jnp.min(fault)) / (1 - linear.discount))
+        return level + linear.correction(fault - level + linear.move(level), share, most)
 
     def occupancy(
         self, mdp: MDP, policy: Float[Array, "S A"], start: Vector, tolerance: Float[Array, ""], memory: Memory
@@ -345,6 +360,6 @@ class NewtonKrylov(AbstractSolver):
 
         def product(transposed: bool) -> Operator:
             linear = system(mdp, policy, transposed=transposed)
-            return lambda b: linear.solve(b, b, PRODUCT_SHARE * linear.measure(jnp.abs(b)))[0]
+            return lambda b: linear.correction(b, PRODUCT_SHARE)
 
         return product(False), product(True)

@@ -34,11 +34,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from robustirl._check import as_number, concrete, short_repr
-from robustirl._jax import tie_tolerance, working_precision
+from robustirl._jax import epsilon, tie_tolerance, working_dtype, working_precision
 from robustirl.errors import InvalidInputError
 from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.policy import opposed
 
+LOW_TIES = 8
+"""Times the rounding unit: the margin of ties in low precision."""
 Reward = Float[Array, " S"] | Float[Array, "S A"]
 """R(s) or R(s,a)."""
 Temperature = float | Float[Array, ""]
@@ -109,8 +111,14 @@ def _derivative_of_attained(primals: tuple[Array, ...], tangents: tuple[Array, .
 
 @working_precision
 def tie_margin(expected: Float[Array, "S A"], mask: Bool[Array, "S A"]) -> Float[Array, ""]:
-    """Return how close expected values must be to be tied: a fixed fraction of the largest."""
-    return tie_tolerance(expected) * jnp.max(jnp.abs(expected), where=mask, initial=0)
+    """Return how close expected values must be to be tied: a fixed fraction of the largest.
+
+    Where a solver works in less than the working precision, ties are found again in full later, and the fraction is a
+    few units in the last place.
+    """
+    full = expected.dtype == working_dtype()
+    share = tie_tolerance(expected) if full else LOW_TIES * epsilon(expected)
+    return share * jnp.max(jnp.abs(expected), where=mask, initial=0)
 
 
 @working_precision
