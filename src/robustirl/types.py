@@ -14,6 +14,8 @@ AnyArray: TypeAlias = Array | np.ndarray
 """An array of a result: NumPy's, or JAX's where double precision is JAX's default."""
 
 if TYPE_CHECKING:
+    # Of results and states of loops: JAX's while they are computed, NumPy's before and after.
+    HeldArray: TypeAlias = Any
     from numpy.typing import ArrayLike as ArrayLike
 
     # The leaves of a tree have no static type; a run-time type checker looks at each of them.
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     PathLike: TypeAlias = str | os.PathLike[str]
 else:
     from jaxtyping import PyTree
+
+    HeldArray = AnyArray
 
     # Nested sequences of numbers, or arrays of NumPy or JAX. What is in them is checked where they enter,
     # with a sentence; a run-time type checker has nothing to add, and NumPy's own alias defeats it.

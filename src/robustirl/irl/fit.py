@@ -39,7 +39,7 @@ from robustirl.planning.solve import single_threaded
 from robustirl.planning.verdict import Solution, Verdict
 from robustirl.rewards import AbstractReward
 from robustirl.theory.uncertainty import AbstractUncertainty
-from robustirl.types import ArrayLike, FloatTree, Objective, Tree
+from robustirl.types import ArrayLike, FloatTree, HeldArray, Objective, Tree
 
 PAPER_STEPS = 200
 PAPER_SETTINGS: dict[str, Any] = {"optimizer": ADAM, "steps": PAPER_STEPS, "keep_last": True}
@@ -66,19 +66,19 @@ class LoopState(eqx.Module):
         least_gap: The largest lower bound on the gap of every policy so far.
     """
 
-    step: Int[Array, ""]
+    step: Int[HeldArray, ""]
     following: FloatTree
     here: Evaluation
     kept: Evaluation
-    best: Int[Array, ""]
-    valid: Bool[Array, ""]
+    best: Int[HeldArray, ""]
+    valid: Bool[HeldArray, ""]
     planner: Memory
-    least_gap: Float[Array, ""]
+    least_gap: Float[HeldArray, ""]
     optimizer: Tree
     history: History
-    error_bound: Float[Array, ""]
-    settled: Bool[Array, ""]
-    finished: Bool[Array, ""]
+    error_bound: Float[HeldArray, ""]
+    settled: Bool[HeldArray, ""]
+    finished: Bool[HeldArray, ""]
 
 
 def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
@@ -88,15 +88,16 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
     parameters: FloatTree = problem.model.initial_parameters() if start is None else start
     number, vector, policy = np.zeros((), dtype), np.zeros(mdp.num_states, dtype), np.zeros(mdp.mask.shape, dtype)
     no, count = np.asarray(False), np.zeros((), np.asarray(problem.steps).dtype)
+    infinite = np.full((), np.inf, dtype)
     blank = Evaluation(
         parameters=parameters,
         solution=Solution(vector, policy, policy, game.alpha, Verdict(no, count, number, number)),
         occupancy=mdp.initial,
-        value=number + np.inf,
+        value=infinite,
         gradient=jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), parameters),
         magnitude=number,
-        gap=number + np.inf,
-        occupancy_gap=number + np.inf,
+        gap=infinite,
+        occupancy_gap=infinite,
         entropy=number,
         valid=no,
         shift=number,
@@ -109,7 +110,7 @@ def begin(problem: Problem, start: FloatTree | None = None) -> LoopState:
         best=count,
         valid=no,
         planner=problem.solver.begin(game),
-        least_gap=number - np.inf,
+        least_gap=np.full((), -np.inf, dtype),
         optimizer=problem.optimizer.begin(problem, blank),
         history=History(*(np.zeros(problem.capacity, kind) for kind in (dtype, dtype, count.dtype))),
         error_bound=number,
@@ -212,7 +213,7 @@ def finish(problem: Problem, state: LoopState, stopped: bool = False) -> Fit:
         "error_bound": state.error_bound,
         "tolerance": tolerance,
     }
-    reward = problem.model(kept.parameters)
+    reward = problem.model(jax.tree.map(jnp.asarray, kept.parameters))
     values = kept.solution.value + kept.shift / (1 - np.asarray(mdp.discount))
     fit = Fit(
         player=kept.solution.player,
@@ -488,7 +489,7 @@ def _in_processes(rows: list[tuple], settings: Settings, n_jobs: int) -> list[Fi
         import joblib
     except ModuleNotFoundError:
         raise InvalidInputError("n_jobs needs joblib; install it, or leave n_jobs out.") from None
-    return list(joblib.Parallel(n_jobs)(joblib.delayed(_one)(row, settings) for row in rows))
+    return list(joblib.Parallel(n_jobs)(joblib.delayed(_one)(row, settings) for row in rows))  # pyright: ignore[reportReturnType]
 
 
 @working_precision

@@ -44,7 +44,7 @@ from robustirl.planning.operators import two_player_backup
 from robustirl.planning.problem import Memory, PlanningProblem
 from robustirl.planning.verdict import Solution, StoppingRule
 from robustirl.theory.uncertainty import AbstractUncertainty
-from robustirl.types import FloatTree
+from robustirl.types import FloatTree, HeldArray
 
 if TYPE_CHECKING:
     from robustirl.irl.problem import Problem
@@ -77,15 +77,15 @@ class Evaluation(eqx.Module):
 
     parameters: FloatTree
     solution: Solution
-    occupancy: Float[Array, " S"]
-    value: Float[Array, ""]
+    occupancy: Float[HeldArray, " S"]
+    value: Float[HeldArray, ""]
     gradient: FloatTree
-    magnitude: Float[Array, ""]
-    gap: Float[Array, ""]
-    occupancy_gap: Float[Array, ""]
-    entropy: Float[Array, ""]
-    valid: Bool[Array, ""]
-    shift: Float[Array, ""]
+    magnitude: Float[HeldArray, ""]
+    gap: Float[HeldArray, ""]
+    occupancy_gap: Float[HeldArray, ""]
+    entropy: Float[HeldArray, ""]
+    valid: Bool[HeldArray, ""]
+    shift: Float[HeldArray, ""]
 
 
 class AbstractObjective(eqx.Module):

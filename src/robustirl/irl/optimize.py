@@ -38,7 +38,7 @@ from robustirl._jax import jit
 from robustirl.errors import InvalidInputError
 from robustirl.irl.objectives import Curvature, Evaluation, rounding
 from robustirl.planning.problem import Memory
-from robustirl.types import FloatTree, Tree
+from robustirl.types import FloatTree, HeldArray, Tree
 
 if TYPE_CHECKING:
     from robustirl.irl.problem import Problem
@@ -157,16 +157,16 @@ def _init(transformation: optax.GradientTransformation, parameters: FloatTree) -
 class PathState(NamedTuple):
     """Where the last step was taken; vectors are in units of the features' sizes."""
 
-    began: Bool[Array, ""]
-    ridge: Float[Array, " d"]  # λ w
-    direction: Float[Array, " d"]
-    length: Float[Array, ""]  # Of the step, as a share of the direction.
-    slope: Float[Array, ""]  # Of F along the direction.
-    near: Bool[Array, ""]  # Whether the model promised little.
-    size: Float[Array, ""]  # C
-    gap: Float[Array, ""]  # At the last minimum,
-    least: Float[Array, ""]  # and the smallest until then.
-    failed: Int[Array, ""]  # Negative on the path; then the failures in a row of steps by the gap.
+    began: Bool[HeldArray, ""]
+    ridge: Float[HeldArray, " d"]  # λ w
+    direction: Float[HeldArray, " d"]
+    length: Float[HeldArray, ""]  # Of the step, as a share of the direction.
+    slope: Float[HeldArray, ""]  # Of F along the direction.
+    near: Bool[HeldArray, ""]  # Whether the model promised little.
+    size: Float[HeldArray, ""]  # C
+    gap: Float[HeldArray, ""]  # At the last minimum,
+    least: Float[HeldArray, ""]  # and the smallest until then.
+    failed: Int[HeldArray, ""]  # Negative on the path; then the failures in a row of steps by the gap.
 
 
 class NewtonPath(AbstractOptimizer):

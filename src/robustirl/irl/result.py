@@ -16,7 +16,7 @@ from robustirl._show import draw, html_table, joined, short_value
 from robustirl.errors import ConvergenceError
 from robustirl.mdp.policy import mixture
 from robustirl.rewards import AbstractReward
-from robustirl.types import AnyArray, ArrayLike, FloatTree
+from robustirl.types import AnyArray, ArrayLike, FloatTree, HeldArray
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,9 +55,9 @@ class Status(enum.StrEnum):
 class AbstractVerdict(ScopedModule):
     """How a fit ended: the part that all kinds of fits share."""
 
-    converged: eqx.AbstractVar[Bool[Array, "*batch"]]
-    valid: eqx.AbstractVar[Bool[Array, "*batch"]]
-    stopped: eqx.AbstractVar[Bool[Array, "*batch"]]
+    converged: eqx.AbstractVar[Bool[HeldArray, "*batch"]]
+    valid: eqx.AbstractVar[Bool[HeldArray, "*batch"]]
+    stopped: eqx.AbstractVar[Bool[HeldArray, "*batch"]]
 
     @property
     def status(self) -> Status:
@@ -72,7 +72,7 @@ class AbstractVerdict(ScopedModule):
 class AbstractFit(ScopedModule):
     """The outcome of inverse reinforcement learning: the part that all kinds of fits share."""
 
-    alpha: eqx.AbstractVar[Float[Array, "*batch"] | Float[Array, "*batch S A"]]
+    alpha: eqx.AbstractVar[Float[HeldArray, "*batch"] | Float[HeldArray, "*batch S A"]]
     history: eqx.AbstractVar[Any]
     verdict: eqx.AbstractVar[Any]
 
@@ -132,17 +132,17 @@ class FitVerdict(AbstractVerdict):
         tolerance: The gap at which the fit would have counted as converged.
     """
 
-    converged: Bool[Array, "*batch"]
-    valid: Bool[Array, "*batch"]
-    stopped: Bool[Array, "*batch"]
-    settled: Bool[Array, "*batch"]
-    steps: Int[Array, "*batch"]
-    best_step: Int[Array, "*batch"]
-    occupancy_gap: Float[Array, "*batch"]
-    gap: Float[Array, "*batch"]
-    least_gap: Float[Array, "*batch"]
-    error_bound: Float[Array, "*batch"]
-    tolerance: Float[Array, "*batch"]
+    converged: Bool[HeldArray, "*batch"]
+    valid: Bool[HeldArray, "*batch"]
+    stopped: Bool[HeldArray, "*batch"]
+    settled: Bool[HeldArray, "*batch"]
+    steps: Int[HeldArray, "*batch"]
+    best_step: Int[HeldArray, "*batch"]
+    occupancy_gap: Float[HeldArray, "*batch"]
+    gap: Float[HeldArray, "*batch"]
+    least_gap: Float[HeldArray, "*batch"]
+    error_bound: Float[HeldArray, "*batch"]
+    tolerance: Float[HeldArray, "*batch"]
 
     @property
     def status(self) -> Status:
@@ -163,9 +163,9 @@ class History(PlainModule):
         planner_steps: Newton steps of the planner.
     """
 
-    occupancy_gap: Float[Array, "*batch T"]
-    dual: Float[Array, "*batch T"]
-    planner_steps: Int[Array, "*batch T"]
+    occupancy_gap: Float[HeldArray, "*batch T"]
+    dual: Float[HeldArray, "*batch T"]
+    planner_steps: Int[HeldArray, "*batch T"]
 
 
 class Fit(AbstractFit):
@@ -187,15 +187,15 @@ class Fit(AbstractFit):
         objective: What was minimized: "occupancy" for the dual of occupancy matching, or "likelihood".
     """
 
-    player: Float[Array, "*batch S A"]
-    opponent: Float[Array, "*batch S A"]
-    reward: Float[Array, "*batch S"] | Float[Array, "*batch S A"]
+    player: Float[HeldArray, "*batch S A"]
+    opponent: Float[HeldArray, "*batch S A"]
+    reward: Float[HeldArray, "*batch S"] | Float[HeldArray, "*batch S A"]
     parameters: FloatTree
-    value: Float[Array, "*batch S"]
-    expert_occupancy: Float[Array, "*batch S"]
-    occupancy: Float[Array, "*batch S"]
-    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"]
-    discount: Float[Array, "*batch"]
+    value: Float[HeldArray, "*batch S"]
+    expert_occupancy: Float[HeldArray, "*batch S"]
+    occupancy: Float[HeldArray, "*batch S"]
+    alpha: Float[HeldArray, "*batch"] | Float[HeldArray, "*batch S A"]
+    discount: Float[HeldArray, "*batch"]
     history: History
     verdict: FitVerdict
     objective: str = eqx.field(static=True, default=OCCUPANCY)

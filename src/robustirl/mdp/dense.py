@@ -1,6 +1,6 @@
 """Kernels stored as one array `[S, A, S]`: for small worlds, and for those whose moves lead nearly anywhere."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -78,7 +78,7 @@ class DenseKernel(AbstractKernel):
 
     def chain(self, policy: Float[Array, "S A"]) -> DenseChain:
         # Action by action, in one pass over the array: the contraction would become |S| tiny matrix products.
-        def add(action: int, matrix: Float[Array, "S S"]) -> Float[Array, "S S"]:
+        def add(action: Any, matrix: Float[Array, "S S"]) -> Float[Array, "S S"]:
             return matrix + policy[:, action, None] * self.probabilities[:, action]
 
         empty = jnp.zeros((self.num_states,) * 2, jnp.result_type(policy, self.probabilities))

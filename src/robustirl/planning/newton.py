@@ -36,6 +36,7 @@ from robustirl.mdp.policy import mixture
 from robustirl.planning.operators import Backup
 from robustirl.planning.problem import NEWTON_MAX_STEPS, AbstractSolver, Operator, PlanningProblem, Vector
 from robustirl.planning.verdict import Solution
+from robustirl.types import HeldArray
 
 CHORD_RATE = 0.25
 """The share of the residual that a step with an old inverse may leave, or a new one is made."""
@@ -48,8 +49,8 @@ LOOK, CHORD, FRESH, SWEEP = range(4)
 class Inverse(eqx.Module):
     """(I - γ P_π)⁻¹ of some policy, perhaps an earlier one; `made` is false before the first."""
 
-    matrix: Float[Array, "S S"]
-    made: Bool[Array, ""]
+    matrix: Float[HeldArray, "S S"]
+    made: Bool[HeldArray, ""]
 
 
 def invert(mdp: MDP, policy: Float[Array, "S A"]) -> Inverse:
@@ -122,9 +123,8 @@ class Newton(AbstractSolver):
             after_chord = jnp.minimum(after_newton, FRESH)
             after_sweep = jnp.where(residual <= now.goal, FRESH, SWEEP)
             first = jnp.where(now.inverse.made, CHORD, FRESH)
-            following = jnp.select(
-                [mode == LOOK, mode == CHORD, mode == FRESH], [first, after_chord, after_newton], after_sweep
-            )
+            tried = jnp.where(mode == CHORD, after_chord, jnp.where(mode == FRESH, after_newton, after_sweep))
+            following = jnp.where(mode == LOOK, first, tried)
             begun = (mode == FRESH) & (following == SWEEP)
             return _State(
                 value=jnp.where(taken, value, now.value),

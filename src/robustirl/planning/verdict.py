@@ -17,7 +17,7 @@ from robustirl.mdp import MDP, MarkovGame
 from robustirl.mdp.mdp import LEAST_DIGIT
 from robustirl.mdp.policy import as_reward, mixture
 from robustirl.planning.operators import Reward, Temperatures, is_zero
-from robustirl.types import ArrayLike
+from robustirl.types import ArrayLike, HeldArray
 
 
 class Verdict(ScopedModule):
@@ -31,10 +31,10 @@ class Verdict(ScopedModule):
             because B is a γ-contraction with the fixed point V*.
     """
 
-    converged: Bool[Array, "*batch"]
-    iterations: Int[Array, "*batch"]
-    residual: Float[Array, "*batch"]
-    error_bound: Float[Array, "*batch"]
+    converged: Bool[HeldArray, "*batch"]
+    iterations: Int[HeldArray, "*batch"]
+    residual: Float[HeldArray, "*batch"]
+    error_bound: Float[HeldArray, "*batch"]
 
 
 class Solution(ScopedModule):
@@ -48,10 +48,10 @@ class Solution(ScopedModule):
         verdict: How the solver ended.
     """
 
-    value: Float[Array, "*batch S"]
-    player: Float[Array, "*batch S A"]
-    opponent: Float[Array, "*batch S A"]
-    alpha: Float[Array, "*batch"] | Float[Array, "*batch S A"]
+    value: Float[HeldArray, "*batch S"]
+    player: Float[HeldArray, "*batch S A"]
+    opponent: Float[HeldArray, "*batch S A"]
+    alpha: Float[HeldArray, "*batch"] | Float[HeldArray, "*batch S A"]
     verdict: Verdict
 
     @property
