@@ -56,7 +56,14 @@ class Inverse(eqx.Module):
 def invert(mdp: MDP, policy: Float[Array, "S A"]) -> Inverse:
     """Return the inverse for a policy. Its norm is at most 1/(1-γ), so I - γ P_π is never singular."""
     chain = mdp.kernel.chain(policy).dense()
-    return Inverse(jnp.linalg.inv(jnp.eye(len(chain), dtype=chain.dtype) - mdp.discount * chain), jnp.asarray(True))
+    unit = identity(len(chain), chain.dtype)
+    return Inverse(jnp.linalg.solve(unit - mdp.discount * chain, unit), jnp.asarray(True))
+
+
+def identity(size: int, dtype: np.dtype) -> Float[Array, "S S"]:
+    """Return the identity; `jnp.eye` counts in 64 bits, which a caller's own `jax.jit` refuses in JAX's default."""
+    places = jnp.arange(size, dtype=jnp.int32)
+    return (places[:, None] == places).astype(dtype)
 
 
 class _State(NamedTuple):
@@ -90,7 +97,7 @@ class Newton(AbstractSolver):
 
     def begin(self, game: MarkovGame) -> Inverse:
         size = game.mdp.num_states  # On the host, where zeros need no program.
-        return Inverse(np.zeros((size, size), game.mdp.initial.dtype), np.asarray(False))  # pyright: ignore[reportArgumentType]
+        return Inverse(np.zeros((size, size), game.mdp.initial.dtype), np.asarray(False))
 
     def steps(self, problem: PlanningProblem, memory: Inverse, max_steps: Int[Array, ""]) -> tuple[Solution, Inverse]:
         game, rule, size = problem.game, problem.rule, problem.game.mdp.mask.shape
