@@ -1,6 +1,5 @@
 # Every target sets up what it needs; the only thing that must be there is Python 3.11 or newer.
-# PYTHON=... names another interpreter. LOCKED=1 installs the files whose hashes are in requirements.lock and no others
-# (Linux on x86-64, Python 3.11 or 3.13); without it any file of the tested versions will do.
+# PYTHON=... names another interpreter.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -11,7 +10,7 @@ WORKERS ?= 2
 SEEDS ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all browser lint format bench docs examples package clean
+.PHONY: help picture reproduce compare layouts continuous existence alpha test test-all browser lint format bench docs pages package clean
 
 help:
 	@echo "make picture     the picture of the README: standard against robust IRL as the worlds drift apart; $(OUT)/front"
@@ -25,7 +24,7 @@ help:
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
 	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
 	@echo "make docs        the documentation as a site in site/, without a warning"
-	@echo "make examples    run the programs of examples/ and write their pages and figures anew; docs/examples"
+	@echo "make pages       run the programs of the pages and write what they print into them"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
 	@echo "make bench       speed beside NumPy, imitation and QuantEcon, in strangers' worlds first; $(OUT)/strangers.csv"
 
@@ -53,12 +52,10 @@ alpha: .venv/run
 test: lint
 	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not slow"
 
-# All tests, with every annotated shape and type checked at every call, and programs compiled as users have them: an
-# XLA_FLAGS that is set, even to nothing, keeps tests/conftest.py from choosing quick compilation.
-# As in PEP 484, a float may be given as an int.
-CHECKER := beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
+# All tests, with programs compiled as users have them: an XLA_FLAGS that is set, even to nothing, keeps
+# tests/conftest.py from choosing quick compilation.
 test-all: lint browser
-	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough --jaxtyping-packages='robustirl,$(CHECKER)'
+	XLA_FLAGS="$$XLA_FLAGS" $(BIN)/pytest -n $(WORKERS) --dist loadscope --hypothesis-profile=thorough
 
 # Tests of pages need a browser and its driver. Where they cannot be installed, those tests are skipped.
 browser:
@@ -91,8 +88,8 @@ bench: .venv/run .venv-imitation/ready .venv-quantecon/ready
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-examples: .venv/dev
-	$(BIN)/python tools/execute_examples.py
+pages: .venv/dev
+	$(BIN)/python tools/pages.py --write README.md docs/*.md
 
 package: .venv/package
 	rm -rf dist
@@ -108,32 +105,21 @@ clean:
 
 .venv/run: .venv/bin/python pyproject.toml constraints.txt
 	@echo "Installing into .venv; this is done once, and takes a minute or two."
-ifdef LOCKED
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-else
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]' jinja2
-endif
 	@touch $@
 
-# With LOCKED all of these are installed already. Tests of MuJoCo's bodies are skipped where it cannot be had.
+# Tests of MuJoCo's bodies are skipped where it cannot be had.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .venv/dev: .venv/run requirements-dev.txt
-ifndef LOCKED
 	$(INSTALL) -e '.[all,minari,docs,mujoco]' -r requirements-dev.txt || $(INSTALL) -e '.[all,minari,docs]' -r requirements-dev.txt
-endif
 	@touch $@
 
 .venv/docs: .venv/run
-ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-endif
 	@touch $@
 
 .venv/package: .venv/run
-ifndef LOCKED
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt build
-endif
 	@touch $@
 
 .venv-%/ready: benchmarks/peers/%-requirements.txt

@@ -79,6 +79,7 @@ def test_single_precision_is_had_by_name():
     np.testing.assert_allclose(solution.value, quick.value, rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype int64")  # Equinox counts in 64 bits in its error check.
 def test_public_functions_work_inside_a_transformation_of_somebody_else():
     world = MDP(TWO_STATES, discount=0.5)
 
