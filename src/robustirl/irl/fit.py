@@ -29,7 +29,7 @@ from robustirl._progress import (
 from robustirl.demonstrations import Choices, Demonstrations
 from robustirl.errors import InvalidInputError
 from robustirl.irl.objectives import Evaluation
-from robustirl.irl.optimize import ADAM
+from robustirl.irl.optimize import ADAM, choose
 from robustirl.irl.problem import LIKELIHOOD_TOLERANCE, Problem, Settings, as_parameters, as_problem, one_for_each
 from robustirl.irl.result import LIKELIHOOD, Fit, FitVerdict, History, Step, found_maximum, require_success
 from robustirl.mdp import MDP
@@ -133,7 +133,7 @@ def advance(problem: Problem, state: LoopState, until: Int[Array, ""]) -> LoopSt
         goal = problem.tolerance
         improved = objective.is_better(now, state.kept) | (now.gap <= goal)
         better = first | (now.valid & (problem.keep_last | improved))
-        kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), now, state.kept)
+        kept = choose(better, now, state.kept)
         bound = objective.least_gap(problem, now)
         least = jnp.where(now.valid, jnp.maximum(state.least_gap, bound), state.least_gap)
         following, here, memory, settled = optimizer.move(

@@ -208,7 +208,7 @@ class NewtonPath(AbstractOptimizer):
         lower = penalized(now) - penalized(before) <= ARMIJO * memory.length * memory.slope + slack
         good = (now.valid & jnp.where(by_gap, now.gap < before.gap, lower)) | first
         noise = (-memory.length * memory.slope <= slack) & ~first & ~by_gap
-        here = _choose(good, now, before)
+        here = choose(good, now, before)
 
         # The stage: over at a minimum of F. The path: left for its best point where a stage has not lowered the gap, or
         # no step is short enough.
@@ -218,7 +218,7 @@ class NewtonPath(AbstractOptimizer):
         share, top = 1 - END_SHARE, jnp.max(jnp.abs(scaled(best)))
         idle = over & (here.gap > share * memory.gap) & (best.gap > share * memory.least)
         leave = ~by_gap & (((top > 0) & (idle | (memory.length < SHORTEST))) if path else noise)
-        here = _choose(leave & path, best, here)
+        here = choose(leave & path, best, here)
         theta, slopes = scaled(here), ravel_pytree(here.gradient)[0] / units
         better = good & (now.gap < (1 - PROGRESS) * before.gap)
         failed = jnp.where(by_gap, jnp.where(better, 0, memory.failed + 1), jnp.where(leave, 0, -1))
@@ -264,8 +264,9 @@ class NewtonPath(AbstractOptimizer):
         return unravel((theta + length * direction) / units), here, state, settled
 
 
-def _choose(condition: Bool[Array, ""], yes: Evaluation, no: Evaluation) -> Evaluation:
-    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), yes, no)
+def choose(condition: Bool[Array, ""], yes: Evaluation, no: Evaluation) -> Evaluation:
+    """Return one of two evaluations, without code for each of their arrays."""
+    return jax.lax.cond(condition, lambda: yes, lambda: no)
 
 
 def newton_direction(curvature: Curvature, slope: Float[Array, " d"], ridge: Float[Array, " d"]) -> Float[Array, " d"]:

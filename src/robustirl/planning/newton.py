@@ -133,10 +133,9 @@ class Newton(AbstractSolver):
             tried = jnp.where(mode == CHORD, after_chord, jnp.where(mode == FRESH, after_newton, after_sweep))
             following = jnp.where(mode == LOOK, first, tried)
             begun = (mode == FRESH) & (following == SWEEP)
+            kept = jax.lax.cond(taken, lambda: (value, backup, residual), lambda: (now.value, now.backup, now.residual))
             return _State(
-                value=jnp.where(taken, value, now.value),
-                backup=jax.tree.map(lambda new, old: jnp.where(taken, new, old), backup, now.backup),
-                residual=jnp.where(taken, residual, now.residual),
+                *kept,
                 inverse=inverse,
                 mode=following,
                 goal=jnp.where(begun, NEWTON_RATE * now.residual, now.goal),
