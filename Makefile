@@ -22,7 +22,7 @@ help:
 	@echo "make alpha       the rules for alpha beside the best on the grids; $(OUT)/alpha-rules"
 	@echo "make test        lint and the fast tests"
 	@echo "make test-all    lint and all tests, those of pages in a browser that is installed where the system allows"
-	@echo "make lint        ruff, pyright with the types of all public names, import-linter"
+	@echo "make lint        ruff, pyright, import-linter"
 	@echo "make docs        the documentation as a site in site/, without a warning"
 	@echo "make pages       run the programs of the pages and write what they print into them"
 	@echo "make package     wheel and sdist in dist/, tried in environments of their own, extra by extra"
@@ -72,7 +72,6 @@ lint: .venv/dev
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/pyright
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright --verifytypes robustirl --ignoreexternal
 	$(BIN)/lint-imports --no-cache
 
 format: .venv/dev

@@ -82,7 +82,7 @@ def as_lists(mdp: MDP) -> Lists | None:
     anywhere = np.zeros(mdp.num_states) if anywhere is None else anywhere
     weight = thrown.reshape(size)
     exists = np.asarray(mdp.mask) & np.asarray(mdp.kernel.available())
-    chances = (listed + weight[..., None] * anywhere[places]) * exists[..., None]
+    chances = (listed + weight[..., None] * anywhere[places]) * exists[..., None]  # pyright: ignore[reportCallIssue, reportArgumentType]
     best = np.where(exists, chances.max(-1), np.inf).min(1)
     weight = weight.max(-1)
     if (weight * anywhere.max() >= HALF * best).any():

@@ -128,10 +128,10 @@ def as_problem(
     else:
         if settings.penalty:
             raise InvalidInputError("a penalty is for objective='likelihood'; occupancy matching has none.")
-        expert, objective = as_expert(evidence, mdp, model), Matching()
+        expert, objective = as_expert(evidence, mdp, model), Matching()  # pyright: ignore[reportCallIssue]
     if uncertainty is not None:
         _require_around(uncertainty, game, by_choices)
-        objective = WorstWorld(uncertainty)
+        objective = WorstWorld(uncertainty)  # pyright: ignore[reportCallIssue]
     solver = choose_solver(mdp) if settings.solver is None else require_solver(settings.solver)
     require_room(solver, mdp)
     steps = as_count("steps", settings.steps)
@@ -248,7 +248,7 @@ def _as_shares(given: Any, mdp: MDP, penalty: float) -> tuple[Float[Array, "S A"
     counts, total = choices.counts(mdp), float(len(choices))
     if not (isinstance(penalty, int | float | np.number) and 0 <= penalty < float("inf")):
         raise InvalidInputError(f"the penalty is {penalty!r}, but a finite number of at least 0 is needed.")
-    return as_float(counts / total), Likelihood(as_float(penalty / total))
+    return as_float(counts / total), Likelihood(as_float(penalty / total))  # pyright: ignore[reportCallIssue]
 
 
 def _mass_before_the_end(expert: Float[Array, "..."], mdp: MDP) -> float:
