@@ -307,7 +307,7 @@ def fit(
         objective: "occupancy" matches the expert's occupancy; "likelihood" makes the recorded actions as probable as
             possible under the mixture of player and opponent.
         penalty: For a likelihood, the precision of a Gaussian prior on every parameter; 0 for none.
-        optimizer: Any Optax optimizer; `irl.TRUST_REGION` if omitted.
+        optimizer: Any Optax optimizer; if omitted `irl.NEWTON`, and beyond 5,000 parameters Adam with a decaying rate.
         solver: What plans, such as `planning.krylov.NewtonKrylov()`; by the size of the world if omitted.
         steps: The largest number of parameter updates.
         tolerance: Stop once the gap ‖ρ_mix - ρ‖₁ (of the features, for a linear reward) is this small. Give the error

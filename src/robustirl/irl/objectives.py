@@ -29,7 +29,7 @@ and products with the Fisher information Σ_s n(s) Σ_a π_mix ∇log π_mix ∇
 
 import abc
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -91,8 +91,8 @@ class Evaluation(eqx.Module):
 class AbstractObjective(eqx.Module):
     """A function of the reward's parameters that learning lowers."""
 
-    name: eqx.AbstractClassVar[str]
-    path: eqx.AbstractClassVar[bool]
+    name: ClassVar[str]
+    path: ClassVar[bool]
     """Whether the objective may have no minimum, so that it is lowered along a path of weaker regularization."""
 
     @abc.abstractmethod
@@ -126,8 +126,8 @@ def vouched(problem: "Problem", solution: Solution) -> Bool[Array, ""]:
 class Matching(AbstractObjective):
     """Match the expert's occupancy ρ, of states `[S]` or of states and actions `[S, A]`."""
 
-    name = OCCUPANCY
-    path = True
+    name: ClassVar[str] = OCCUPANCY
+    path: ClassVar[bool] = True
 
     def evaluate(
         self, problem: "Problem", parameters: FloatTree, near: Evaluation, memory: Memory, rule: StoppingRule
@@ -267,8 +267,8 @@ class Likelihood(AbstractObjective):
     """
 
     penalty: Float[Array, ""]
-    name = LIKELIHOOD
-    path = False
+    name: ClassVar[str] = LIKELIHOOD
+    path: ClassVar[bool] = False
 
     def evaluate(
         self, problem: "Problem", parameters: FloatTree, near: Evaluation, memory: Memory, rule: StoppingRule

@@ -300,6 +300,11 @@ def newton_direction(curvature: Curvature, slope: Float[Array, " d"], ridge: Flo
 NEWTON = NewtonPath()
 """The default: Gauss-Newton steps along a path of ever weaker regularization."""
 
+MOST_NEWTON = 5000
+"""Parameters up to which `NEWTON` is the default: a direction takes up to twice `CG_STEPS` plans' worth of systems."""
+SETTLING_ADAM = optax.adam(optax.cosine_decay_schedule(0.5, 200, alpha=0.02), b1=0.9, b2=0.999)
+"""Adam whose rate decays from 0.5 to 0.01 over 200 steps: the default beyond, where a step is to cost one plan."""
+
 _adams: dict[float, optax.GradientTransformation] = {}
 
 
@@ -313,10 +318,10 @@ def adam(rate: float) -> optax.GradientTransformation:
     return _adams.setdefault(float(rate), optax.adam(float(rate)))
 
 
-def as_optimizer(given: Any) -> AbstractOptimizer:
-    """Return an optimizer of ours or of Optax; the default for None."""
+def as_optimizer(given: Any, parameters: int) -> AbstractOptimizer:
+    """Return an optimizer of ours or of Optax; for None the default for so many parameters."""
     if given is None:
-        return NEWTON
+        return NEWTON if parameters <= MOST_NEWTON else GradientMethod(SETTLING_ADAM)
     if isinstance(given, AbstractOptimizer):
         return given
     if not callable(getattr(given, "init", None)) or not callable(getattr(given, "update", None)):

@@ -146,13 +146,14 @@ def as_problem(
         stopping_rule(game, game.mdp.initial, accuracy)  # Refuses a tolerance out of reach before work starts.
     player, opponent = (None if is_zero(weight) else as_float(weight) for weight in temperatures)
     optimizer = model.default_optimizer if settings.optimizer is None else settings.optimizer
+    count = sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(model.initial_parameters)))
     return Problem(
         game=game,
         tolerance=as_float(tolerance),
         expert=expert,
         model=model,
         objective=objective,
-        optimizer=as_optimizer(optimizer),
+        optimizer=as_optimizer(optimizer, count),
         solver=solver,
         keep_last=jnp.asarray(settings.keep_last),
         steps=jnp.asarray(steps),
