@@ -37,7 +37,8 @@ def on_page_markdown(markdown, page, **_):
 def names(room: str) -> list[str]:
     """Return what a room shows, each by where it is defined."""
     module = importlib.import_module(room)
-    return [f"{getattr(getattr(module, name), '__module__', room)}.{name}" for name in module.__all__]
+    places = {name: getattr(getattr(module, name), "__module__", room) for name in module.__all__}
+    return [f"{place if place.startswith('robustirl') else room}.{name}" for name, place in places.items()]
 
 
 def _inside(link: str, depth: int) -> bool:
